@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Op: the variant of all ops. A switch over ops is a visit without a catch-all, so a new op fails to compile where it is
+// not handled yet.
+#pragma once
+
+#include <string_view>
+#include <variant>
+
+#include "tandem/ir/ops/conv.hpp"
+#include "tandem/ir/ops/elementwise.hpp"
+#include "tandem/ir/ops/gather.hpp"
+#include "tandem/ir/ops/generate.hpp"
+#include "tandem/ir/ops/loss.hpp"
+#include "tandem/ir/ops/matmul.hpp"
+#include "tandem/ir/ops/movement.hpp"
+#include "tandem/ir/ops/normalization.hpp"
+#include "tandem/ir/ops/opaque.hpp"
+#include "tandem/ir/ops/optimizer.hpp"
+#include "tandem/ir/ops/pool.hpp"
+#include "tandem/ir/ops/quantize.hpp"
+#include "tandem/ir/ops/reduce.hpp"
+#include "tandem/ir/ops/reshape.hpp"
+#include "tandem/ir/ops/resize.hpp"
+
+namespace tandem::ir {
+
+using Op = std::variant<
+    Conv, ConvTranspose, Pool, GlobalPool, Gemm, MatMul,
+    Unary, Clip, Binary, Variadic, Where, Cast, CastLike, Identity, Dropout,
+    Reduce, ArgReduce, CumSum, TopK,
+    Softmax, BatchNorm, LayerNorm, InstanceNorm, GroupNorm, Lrn, LpNorm, MeanVarianceNorm,
+    Reshape, Flatten, Squeeze, Unsqueeze,
+    Transpose, Concat, Split, Slice, Pad, Expand, Tile, DepthToSpace, SpaceToDepth, Trilu,
+    Gather, GatherElements, GatherNd, ScatterElements, ScatterNd, OneHot,
+    Resize,
+    ShapeOf, Size, ConstantOfShape, Range, EyeLike, NonZero,
+    QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, Requantize, QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger,
+    SoftmaxCrossEntropyLoss, NegativeLogLikelihoodLoss, Adam, Momentum, Adagrad,
+    Opaque>;
+
+// "Conv"; for an Opaque its own op type.
+std::string_view op_name(const Op& op);
+// What a person calls it: "Conv", "Unary relu", "Binary add + relu", "Pool max", "Opaque com.acme::Foo".
+std::string describe(const Op& op);
+
+Inferred infer(const Op& op, InputInfos in, size_t output_count);
+
+}  // namespace tandem::ir
