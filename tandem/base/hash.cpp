@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 as written in FIPS 180-4 section 6.2; constants are the fractional parts of roots of primes (section 4.2.2).
+// SHA-256 as written in FIPS 180-4 section 6.2; constants are the fractional parts of roots of primes
+// (section 4.2.2).
 #include "tandem/base/hash.hpp"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ uint32_t read_big_endian(const uint8_t* bytes) {
 }  // namespace
 
 Sha256::Sha256()
-    : state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19} {}
+    : state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19} {
+}
 
 void Sha256::compress(const uint8_t* block) {
   std::array<uint32_t, 64> w;
@@ -97,7 +99,8 @@ std::array<uint8_t, 32> Sha256::digest() const {
   const size_t zeros = (filled < 56 ? 56 : 120) - filled;
   std::array<std::byte, 72> tail{};
   tail[0] = std::byte{0x80};
-  for (size_t i = 0; i < 8; ++i) tail[zeros + i] = static_cast<std::byte>((length_bytes_ * 8) >> (56 - 8 * i));
+  for (size_t i = 0; i < 8; ++i)
+    tail[zeros + i] = static_cast<std::byte>((length_bytes_ * 8) >> (56 - 8 * i));
   end.update(std::span<const std::byte>(tail.data(), zeros + 8));
   std::array<uint8_t, 32> digest;
   for (size_t i = 0; i < 32; ++i) digest[i] = static_cast<uint8_t>(end.state_[i / 4] >> (24 - 8 * (i % 4)));

@@ -18,7 +18,8 @@ class Sha256 {
   Sha256();
   void update(std::span<const std::byte> bytes);
   void update(std::string_view text);
-  // Framed input for keys made of several parts: ("ab", "c") and ("a", "bc") differ. Numbers go in as 8 bytes.
+  // Framed input for keys made of several parts: ("ab", "c") and ("a", "bc") differ. Numbers go in as 8
+  // bytes.
   Sha256& add(std::string_view part);
   Sha256& add(uint64_t part);
   // The digest of everything so far; the object stays usable.

@@ -16,11 +16,13 @@ TEST(Sha256, PublishedExamples) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(sha256_hex(std::string(1'000'000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  EXPECT_EQ(sha256_hex(std::string(1'000'000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST(Sha256, PiecesGiveTheSameDigestAsTheWhole) {
-  const std::string text = "The quick brown fox jumps over the lazy dog, again and again, until the block of 64 bytes is full.";
+  const std::string text =
+      "The quick brown fox jumps over the lazy dog, again and again, until the block of 64 bytes is full.";
   for (size_t step = 1; step < text.size(); ++step) {
     Sha256 hash;
     for (size_t at = 0; at < text.size(); at += step) hash.update(std::string_view(text).substr(at, step));

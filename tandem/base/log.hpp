@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diagnostics on stderr. The library returns data and does not narrate; use debug for what only a developer wants.
+// Diagnostics on stderr. The library returns data and does not narrate; use debug for what only a developer
+// wants.
 #pragma once
 
 #include <fmt/format.h>

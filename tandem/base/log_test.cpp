@@ -19,7 +19,8 @@ std::string logged_at(log::Level level) {
 }
 
 TEST(Log, LevelsFilter) {
-  // gtest captures into a file, so the first logger that is made may still think of a terminal: compare the ends.
+  // gtest captures into a file, so the first logger that is made may still think of a terminal: compare the
+  // ends.
   const std::string all = logged_at(log::Level::kDebug);
   EXPECT_NE(all.find("[debug] d 1\n"), std::string::npos);
   EXPECT_NE(all.find("[info] i 2\n"), std::string::npos);

@@ -20,7 +20,9 @@ constexpr int64_t kPlainPeriodNs = 5'000'000'000;
 constexpr double kLongestNs = 9e18;  // Just under INT64_MAX.
 
 int64_t steady_now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 void write_to_stderr(std::string_view text) {
@@ -40,10 +42,13 @@ struct Progress::Impl {
 
   ProgressState state(int64_t now_ns) const {
     ProgressState state{done, options.total, now_ns - start_ns, 0, -1};
-    if (state.elapsed_ns > 0) state.rate_per_s = static_cast<double>(done) * 1e9 / static_cast<double>(state.elapsed_ns);
+    if (state.elapsed_ns > 0)
+      state.rate_per_s = static_cast<double>(done) * 1e9 / static_cast<double>(state.elapsed_ns);
     if (options.total > 0 && done > 0) {
-      const double left = static_cast<double>(options.total - std::min(done, options.total)) / static_cast<double>(done);
-      state.left_ns = static_cast<int64_t>(std::min(kLongestNs, left * static_cast<double>(state.elapsed_ns)));
+      const double left =
+          static_cast<double>(options.total - std::min(done, options.total)) / static_cast<double>(done);
+      state.left_ns =
+          static_cast<int64_t>(std::min(kLongestNs, left * static_cast<double>(state.elapsed_ns)));
     }
     return state;
   }
@@ -109,7 +114,8 @@ void Progress::finish() {
   impl_->finished = true;
   if (impl_->options.mode == ProgressMode::kQuiet) return;
   const std::string line = progress_line(impl_->options, impl_->state(impl_->options.now_ns()), true);
-  impl_->options.write(impl_->options.mode == ProgressMode::kTerminal ? "\r" + line + "\x1b[K\n" : line + "\n");
+  impl_->options.write(impl_->options.mode == ProgressMode::kTerminal ? "\r" + line + "\x1b[K\n"
+                                                                      : line + "\n");
 }
 
 ProgressState Progress::state() const {
@@ -122,7 +128,8 @@ std::string progress_line(const ProgressOptions& options, const ProgressState& s
   std::string text = options.label;
   const std::string unit = options.unit.empty() ? "" : " " + options.unit;
   if (state.total > 0) {
-    const double share = static_cast<double>(std::min(state.done, state.total)) / static_cast<double>(state.total);
+    const double share =
+        static_cast<double>(std::min(state.done, state.total)) / static_cast<double>(state.total);
     // Rounded down: 100% means all of it.
     text += fmt::format("  {:3}% {}/{}{}", static_cast<int>(share * 100), state.done, state.total, unit);
   } else {

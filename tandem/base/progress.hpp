@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress: how far a long job is. One line refreshed in place on a terminal, a plain line every few seconds otherwise.
+// Progress: how far a long job is. One line refreshed in place on a terminal, a plain line every few seconds
+// otherwise.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ struct ProgressState {
   uint64_t done = 0;
   uint64_t total = 0;
   int64_t elapsed_ns = 0;
-  double rate_per_s = 0;   // Over the whole job; 0 when unknown.
-  int64_t left_ns = -1;    // -1 when unknown.
+  double rate_per_s = 0;  // Over the whole job; 0 when unknown.
+  int64_t left_ns = -1;   // -1 when unknown.
 };
 
 // Thread-safe. A default Progress is disabled: every call does nothing.

@@ -70,7 +70,8 @@ TEST(Progress, QuietCountsOnly) {
 }
 
 TEST(Progress, UnknownTotalHasNoShare) {
-  EXPECT_EQ(progress_line({.label = "scan", .unit = "files"}, {.done = 7, .elapsed_ns = 1}, false), "scan  7 files");
+  EXPECT_EQ(progress_line({.label = "scan", .unit = "files"}, {.done = 7, .elapsed_ns = 1}, false),
+            "scan  7 files");
 }
 
 TEST(Progress, DisabledDoesNothing) {

@@ -19,14 +19,16 @@ void TextTable::add_row(std::vector<std::string> cells) {
 void TextTable::add_rule() { rows_.push_back(Row{{}, true}); }
 
 size_t TextTable::row_count() const {
-  return static_cast<size_t>(std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return !row.is_rule; }));
+  return static_cast<size_t>(
+      std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return !row.is_rule; }));
 }
 
 std::string TextTable::to_string() const {
   std::vector<size_t> widths;
   for (const TableColumn& column : columns_) widths.push_back(display_width(column.title));
   for (const Row& row : rows_) {
-    for (size_t i = 0; i < row.cells.size(); ++i) widths[i] = std::max(widths[i], display_width(row.cells[i]));
+    for (size_t i = 0; i < row.cells.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(row.cells[i]));
   }
   std::string text;
   const auto end_line = [&text] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TextTable: what the program prints on stdout. Columns line up by display width; cells are made safe for a terminal.
+// TextTable: what the program prints on stdout. Columns line up by display width; cells are made safe for a
+// terminal.
 #pragma once
 
 #include <string>

@@ -19,7 +19,8 @@ struct CodeRange {
   uint32_t last;
 };
 
-// The usual blocks (Unicode 15, general category Mn and zero-width format characters); not every script in the world.
+// The usual blocks (Unicode 15, general category Mn and zero-width format characters); not every script in
+// the world.
 constexpr std::array<CodeRange, 10> kZeroWidth = {{{0x0300, 0x036F},
                                                    {0x0483, 0x0489},
                                                    {0x0591, 0x05BD},
@@ -161,7 +162,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     for (size_t j = 1; j <= b.size(); ++j) {
       const size_t replace = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
       row[j] = std::min({replace, above[j] + 1, row[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
     std::swap(before, above);
     std::swap(above, row);
@@ -191,7 +193,8 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   if (candidates.empty()) return "there is nothing to choose from";
   constexpr size_t kShownMax = 12;
   const size_t shown = std::min(kShownMax, candidates.size());
-  const std::vector<std::string> some(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(shown));
+  const std::vector<std::string> some(candidates.begin(),
+                                      candidates.begin() + static_cast<std::ptrdiff_t>(shown));
   std::string text = "known: " + join(some, ", ");
   if (candidates.size() > shown) text += fmt::format(" and {} more", candidates.size() - shown);
   return text;
@@ -199,8 +202,11 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 
 std::optional<uint32_t> take_code_point(std::string_view& text) {
   const auto lead = static_cast<unsigned char>(text[0]);
-  const size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3
-                        : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+  const size_t length = lead < 0x80                   ? 1
+                        : lead >= 0xC2 && lead < 0xE0 ? 2
+                        : lead >= 0xE0 && lead < 0xF0 ? 3
+                        : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                      : 0;
   if (length == 1) {
     text.remove_prefix(1);
     return lead;
@@ -245,7 +251,8 @@ std::string printable(std::string_view text) {
     if (code && *code >= 0x20 && !(*code >= 0x7F && *code < 0xA0)) {
       clean += bytes;
     } else {
-      for (const char c : bytes) fmt::format_to(std::back_inserter(clean), "\\x{:02x}", static_cast<unsigned char>(c));
+      for (const char c : bytes)
+        fmt::format_to(std::back_inserter(clean), "\\x{:02x}", static_cast<unsigned char>(c));
     }
   }
   return clean;

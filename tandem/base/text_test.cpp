@@ -56,27 +56,28 @@ TEST(Text, DidYouMeanOnlyForTypingMistakes) {
   EXPECT_EQ(did_you_mean("MinMax", names), "did you mean 'minmax'?");
   EXPECT_EQ(did_you_mean("histogram", names), "known: minmax, percentile, mse, entropy");
   EXPECT_EQ(did_you_mean("x", std::vector<std::string>(14, "longer")),
-            "known: longer, longer, longer, longer, longer, longer, longer, longer, longer, longer, longer, longer and 2 more");
+            "known: longer, longer, longer, longer, longer, longer, longer, longer, longer, longer, longer, "
+            "longer and 2 more");
   EXPECT_EQ(nearest_name("", names), std::nullopt);
   EXPECT_EQ(nearest_name(std::string(100000, 'a'), names), std::nullopt);
 }
 
 TEST(Text, WidthCountsColumnsNotBytes) {
   EXPECT_EQ(display_width("abc"), 3u);
-  EXPECT_EQ(display_width("\xC2\xB5s"), 2u);          // micro sign
-  EXPECT_EQ(display_width("\xE7\x8C\xAB"), 2u);       // one wide ideograph
-  EXPECT_EQ(display_width("e\xCC\x81"), 1u);          // e and a combining acute accent
-  EXPECT_EQ(display_width("\xF0\x9F\x90\xB1"), 2u);   // an emoji
-  EXPECT_EQ(display_width("\xFFz"), 2u);              // invalid byte
+  EXPECT_EQ(display_width("\xC2\xB5s"), 2u);         // micro sign
+  EXPECT_EQ(display_width("\xE7\x8C\xAB"), 2u);      // one wide ideograph
+  EXPECT_EQ(display_width("e\xCC\x81"), 1u);         // e and a combining acute accent
+  EXPECT_EQ(display_width("\xF0\x9F\x90\xB1"), 2u);  // an emoji
+  EXPECT_EQ(display_width("\xFFz"), 2u);             // invalid byte
 }
 
 TEST(Text, PrintableEscapesWhatATerminalObeys) {
   EXPECT_EQ(printable("ok \xC2\xB5"), "ok \xC2\xB5");
   EXPECT_EQ(printable("\x1b[31m\n"), "\\x1b[31m\\x0a");
-  EXPECT_EQ(printable("\xC2\x9B"), "\\xc2\\x9b");        // one-character form of ESC [
-  EXPECT_EQ(printable("\xC0\x80"), "\\xc0\\x80");        // overlong zero
+  EXPECT_EQ(printable("\xC2\x9B"), "\\xc2\\x9b");           // one-character form of ESC [
+  EXPECT_EQ(printable("\xC0\x80"), "\\xc0\\x80");           // overlong zero
   EXPECT_EQ(printable("\xED\xA0\x80"), "\\xed\\xa0\\x80");  // surrogate
-  EXPECT_EQ(printable("\xE7\x8C"), "\\xe7\\x8c");        // cut short
+  EXPECT_EQ(printable("\xE7\x8C"), "\\xe7\\x8c");           // cut short
 }
 
 }  // namespace

@@ -102,26 +102,28 @@ Result<TraceWriter> TraceWriter::create(const std::string& path, TraceOptions op
 
 void TraceWriter::name_process(int32_t process, std::string_view name) {
   if (!impl_) return;
-  impl_->put(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":{}}}}})", process,
-                         quoted(name)));
+  impl_->put(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":{}}}}})",
+                         process, quoted(name)));
 }
 
 void TraceWriter::name_thread(TraceTrack track, std::string_view name) {
   if (!impl_) return;
-  impl_->put(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", track.process,
-                         track.thread, quoted(name)));
+  impl_->put(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})",
+                         track.process, track.thread, quoted(name)));
 }
 
-void TraceWriter::span(TraceTrack track, std::string_view name, int64_t start_ns, int64_t duration_ns, const Json& args) {
+void TraceWriter::span(TraceTrack track, std::string_view name, int64_t start_ns, int64_t duration_ns,
+                       const Json& args) {
   if (!impl_) return;
-  impl_->put(fmt::format(R"({{"ph":"X","name":{},"pid":{},"tid":{},"ts":{},"dur":{}{}}})", quoted(name), track.process,
-                         track.thread, microseconds(start_ns), microseconds(duration_ns), args_member(args)));
+  impl_->put(fmt::format(R"({{"ph":"X","name":{},"pid":{},"tid":{},"ts":{},"dur":{}{}}})", quoted(name),
+                         track.process, track.thread, microseconds(start_ns), microseconds(duration_ns),
+                         args_member(args)));
 }
 
 void TraceWriter::instant(TraceTrack track, std::string_view name, int64_t at_ns, const Json& args) {
   if (!impl_) return;
-  impl_->put(fmt::format(R"({{"ph":"i","s":"t","name":{},"pid":{},"tid":{},"ts":{}{}}})", quoted(name), track.process,
-                         track.thread, microseconds(at_ns), args_member(args)));
+  impl_->put(fmt::format(R"({{"ph":"i","s":"t","name":{},"pid":{},"tid":{},"ts":{}{}}})", quoted(name),
+                         track.process, track.thread, microseconds(at_ns), args_member(args)));
 }
 
 void TraceWriter::counter(int32_t process, std::string_view name, int64_t at_ns,
@@ -145,9 +147,10 @@ Status TraceWriter::close() {
   Impl& trace = *impl_;
   if (trace.fd < 0) return trace.status;
   if (trace.dropped > 0) {
-    trace.put_locked(fmt::format(R"({{"ph":"M","name":"dropped_events","pid":0,"tid":0,"args":{{"count":{}}}}})",
-                                 trace.dropped),
-                     true);
+    trace.put_locked(
+        fmt::format(R"({{"ph":"M","name":"dropped_events","pid":0,"tid":0,"args":{{"count":{}}}}})",
+                    trace.dropped),
+        true);
   }
   trace.buffer += "\n]\n";
   trace.flush();

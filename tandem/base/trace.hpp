@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TraceWriter: a timeline file for Perfetto or chrome://tracing (the JSON array form of the Trace Event Format, whose
-// closing bracket is optional: a trace cut off by a kill still opens). Times are integer nanoseconds, virtual or real.
+// TraceWriter: a timeline file for Perfetto or chrome://tracing (the JSON array form of the Trace Event
+// Format, whose closing bracket is optional: a trace cut off by a kill still opens). Times are integer
+// nanoseconds, virtual or real.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,8 @@ class TraceWriter {
   void name_process(int32_t process, std::string_view name);
   void name_thread(TraceTrack track, std::string_view name);
   // `args` is an object, or null for none.
-  void span(TraceTrack track, std::string_view name, int64_t start_ns, int64_t duration_ns, const Json& args = {});
+  void span(TraceTrack track, std::string_view name, int64_t start_ns, int64_t duration_ns,
+            const Json& args = {});
   void instant(TraceTrack track, std::string_view name, int64_t at_ns, const Json& args = {});
   // Each series of a counter is drawn stacked.
   void counter(int32_t process, std::string_view name, int64_t at_ns,

@@ -78,7 +78,8 @@ Result<uint64_t> parse_quantity(std::string_view text, const Kind& kind) {
   }
   const bool has_digit = at > (has_point ? size_t{1} : size_t{0});
   if (!has_digit) {
-    return cannot_parse(text, kind, trimmed.starts_with("-") ? "it must not be negative" : "it does not start with a number");
+    return cannot_parse(
+        text, kind, trimmed.starts_with("-") ? "it must not be negative" : "it does not start with a number");
   }
   const std::string_view unit_text = trim(trimmed.substr(at));
   const std::string wanted = kind.ignores_case ? to_lower(unit_text) : std::string(unit_text);
@@ -89,7 +90,8 @@ Result<uint64_t> parse_quantity(std::string_view text, const Kind& kind) {
     return static_cast<uint64_t>(value);
   }
   if (unit_text.empty()) return cannot_parse(text, kind, "the unit is missing");
-  return cannot_parse(text, kind, fmt::format("the unit '{}' is unknown", printable(unit_text.substr(0, 20))));
+  return cannot_parse(text, kind,
+                      fmt::format("the unit '{}' is unknown", printable(unit_text.substr(0, 20))));
 }
 
 // Three significant digits without a trailing zero after the point; value in [0, 1000).
@@ -118,8 +120,8 @@ std::string short_form(double value, double step, std::span<const char* const> u
 
 constexpr Kind kDurationKind = {"a duration", kTimes, "ns us ms s min h", false, INT64_MAX};
 constexpr Kind kBytesKind = {"a size in bytes", kBytes, "B kB MB GB TB KiB MiB GiB TiB", true, UINT64_MAX};
-constexpr Kind kBandwidthKind = {"a bandwidth", kBytes, "B/s kB/s MB/s GB/s TB/s KiB/s MiB/s GiB/s TiB/s", true,
-                                 UINT64_MAX};
+constexpr Kind kBandwidthKind = {"a bandwidth", kBytes, "B/s kB/s MB/s GB/s TB/s KiB/s MiB/s GiB/s TiB/s",
+                                 true, UINT64_MAX};
 constexpr Kind kCountKind = {"a count", kCounts, "k M G T, or nothing", true, UINT64_MAX};
 
 }  // namespace

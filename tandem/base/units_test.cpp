@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: quantities are read exactly, printed shortly, and what is printed can be read. All values worked out by hand.
+// Goal: quantities are read exactly, printed shortly, and what is printed can be read. All values worked out
+// by hand.
 #include "tandem/base/units.hpp"
 
 #include <gtest/gtest.h>

@@ -25,7 +25,8 @@ Workers::Workers(size_t count) : count_(count) {
   TANDEM_CHECK(count >= 1, "a team needs a worker");
   failures_.resize(count);
   threads_.reserve(count - 1);
-  for (size_t worker = 1; worker < count; ++worker) threads_.emplace_back([this, worker] { thread_main(worker); });
+  for (size_t worker = 1; worker < count; ++worker)
+    threads_.emplace_back([this, worker] { thread_main(worker); });
 }
 
 Workers::~Workers() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers: a fixed team of threads for loops over indices. BoundedQueue: how stages of a pipeline hand work over.
-// Nobody waits busily, and no exception of a task leaves the team.
+// Workers: a fixed team of threads for loops over indices. BoundedQueue: how stages of a pipeline hand work
+// over. Nobody waits busily, and no exception of a task leaves the team.
 #pragma once
 
 #include <atomic>
@@ -47,8 +47,8 @@ class Workers {
     });
   }
 
-  // The same, but each worker takes the next free index: for tasks of unequal length whose results depend on nothing
-  // but the index. After a failure no further index is started.
+  // The same, but each worker takes the next free index: for tasks of unequal length whose results depend on
+  // nothing but the index. After a failure no further index is started.
   template <typename F>
   Status parallel_for_dynamic(size_t count, F&& fn) {
     std::atomic<size_t> next{0};

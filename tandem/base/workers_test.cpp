@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: every index runs exactly once, failures are reported the same way at every run, and nothing hangs or races.
-// TSan runs this file too.
+// Goal: every index runs exactly once, failures are reported the same way at every run, and nothing hangs or
+// races. TSan runs this file too.
 #include "tandem/base/workers.hpp"
 
 #include <gtest/gtest.h>
@@ -60,12 +60,13 @@ TEST(Workers, LoopInsideALoopRunsInline) {
   Workers workers(2);
   std::atomic<int> calls{0};
   ASSERT_TRUE(workers
-                  .parallel_for(3, [&](size_t, size_t) -> Status {
-                    return workers.parallel_for(5, [&](size_t, size_t worker) {
-                      EXPECT_LT(worker, 2u);
-                      ++calls;
-                    });
-                  })
+                  .parallel_for(3,
+                                [&](size_t, size_t) -> Status {
+                                  return workers.parallel_for(5, [&](size_t, size_t worker) {
+                                    EXPECT_LT(worker, 2u);
+                                    ++calls;
+                                  });
+                                })
                   .ok());
   EXPECT_EQ(calls.load(), 15);
 }
