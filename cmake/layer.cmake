@@ -27,10 +27,48 @@ endif()
 
 set_property(GLOBAL PROPERTY TANDEM_ROOMS "")
 
+# What the sanitizer run times need, whoever starts ctest. Without sanitizers nobody reads these.
+set(TANDEM_TEST_ENVIRONMENT
+  "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1"
+  "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
+  "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1"
+  "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=${CMAKE_SOURCE_DIR}/tests/tsan.supp")
+
 # One ctest entry per test program; the label is the lane.
 function(tandem_test_program target label)
   add_test(NAME ${target} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${target} PROPERTIES LABELS "${label}" TIMEOUT 1800)
+  set_tests_properties(${target} PROPERTIES LABELS "${label}" TIMEOUT 1800 ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
+endfunction()
+
+# Short and long runs of a fuzz target. Seeds: tests/corpus/<target>/, if there are any. Crashing inputs are left in
+# the build folder.
+function(tandem_fuzz_program target)
+  set(corpus ${CMAKE_SOURCE_DIR}/tests/corpus/${target})
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    set(options -timeout=60 -rss_limit_mb=4096)
+    # libFuzzer adds what it finds to the first folder, so that one must not be in the source tree.
+    set(found ${CMAKE_CURRENT_BINARY_DIR}/${target}_found)
+    file(MAKE_DIRECTORY ${found})
+    list(APPEND options ${found})
+    if(EXISTS ${corpus})
+      list(APPEND options ${corpus})
+    endif()
+    add_test(NAME ${target} COMMAND ${target} -max_total_time=10 ${options})
+    add_test(NAME ${target}_long COMMAND ${target} -max_total_time=1800 ${options})
+  else()
+    target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz_main.cpp)
+    set(options)
+    if(EXISTS ${corpus})
+      set(options --corpus ${corpus})
+    endif()
+    add_test(NAME ${target} COMMAND ${target} --seconds 10 ${options})
+    add_test(NAME ${target}_long COMMAND ${target} --seconds 1800 --seed 2 ${options})
+  endif()
+  set_tests_properties(${target} PROPERTIES LABELS fuzz TIMEOUT 300 ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
+  set_tests_properties(${target}_long PROPERTIES LABELS fuzz-long TIMEOUT 2400
+                       ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
 endfunction()
 
 function(tandem_layer name)
@@ -104,15 +142,7 @@ function(tandem_layer name)
       get_filename_component(program ${fuzzer} NAME_WE)
       add_executable(${program} ${fuzzer})
       target_link_libraries(${program} PRIVATE ${lib} ${test_depends} ${ARG_TEST_LINKS} Threads::Threads)
-      if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-        target_compile_options(${program} PRIVATE -fsanitize=fuzzer)
-        target_link_options(${program} PRIVATE -fsanitize=fuzzer)
-        add_test(NAME ${program} COMMAND ${program} -max_total_time=30 -timeout=20 -rss_limit_mb=4096)
-      else()
-        target_sources(${program} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz_main.cpp)
-        add_test(NAME ${program} COMMAND ${program} --seconds 10)
-      endif()
-      set_tests_properties(${program} PROPERTIES LABELS "fuzz" TIMEOUT 300)
+      tandem_fuzz_program(${program})
     endforeach()
   endif()
   if(TANDEM_BENCH)
