@@ -14,6 +14,7 @@ if(TANDEM_BENCH)
 endif()
 
 add_library(tandem_options INTERFACE)
+target_compile_features(tandem_options INTERFACE cxx_std_20)
 target_include_directories(tandem_options INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
 target_compile_options(tandem_options INTERFACE $<BUILD_INTERFACE:-Wall -Wextra -Wshadow -Wpedantic -Wno-missing-field-initializers>)
 if(TANDEM_WERROR)
@@ -26,6 +27,10 @@ if(TANDEM_SANITIZE)
 endif()
 
 set_property(GLOBAL PROPERTY TANDEM_ROOMS "")
+set_property(GLOBAL PROPERTY TANDEM_LINKS "")
+
+# Builds all test programs and what they need, no more.
+add_custom_target(tandem_test_programs)
 
 # What the sanitizer run times need, whoever starts ctest. Without sanitizers nobody reads these.
 set(TANDEM_TEST_ENVIRONMENT
@@ -36,8 +41,13 @@ set(TANDEM_TEST_ENVIRONMENT
 
 # One ctest entry per test program; the label is the lane.
 function(tandem_test_program target label)
-  add_test(NAME ${target} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${target} PROPERTIES LABELS "${label}" TIMEOUT 1800 ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
+  set(test ${target})
+  if(TANDEM_SANITIZE STREQUAL "thread")
+    set(test ${target}_tsan)
+  endif()
+  add_test(NAME ${test} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${test} PROPERTIES LABELS "${label}" TIMEOUT 1800 ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
+  add_dependencies(tandem_test_programs ${target})
 endfunction()
 
 # Short and long runs of a fuzz target. Seeds: tests/corpus/<target>/, if there are any. Crashing inputs are left in
@@ -106,6 +116,9 @@ function(tandem_layer name)
   endif()
   add_library(tandem::${name} ALIAS ${lib})
   set_property(GLOBAL APPEND PROPERTY TANDEM_ROOMS ${lib})
+  if(ARG_LINKS)  # Appending nothing would unset it.
+    set_property(GLOBAL APPEND PROPERTY TANDEM_LINKS ${ARG_LINKS})
+  endif()
 
   if(TANDEM_HEADER_CHECK AND headers)
     set(checks)
@@ -123,7 +136,7 @@ function(tandem_layer name)
     endif()
   endif()
 
-  if(TANDEM_TESTS)
+  if(TANDEM_TESTS AND (NOT TANDEM_TEST_ROOMS OR name IN_LIST TANDEM_TEST_ROOMS))
     foreach(lane test slow_test)
       set(files ${${lane}s})
       if(files)
@@ -138,6 +151,9 @@ function(tandem_layer name)
         endif()
       endif()
     endforeach()
+    if(TANDEM_SANITIZE STREQUAL "thread")
+      set(fuzzers)  # They are single-threaded.
+    endif()
     foreach(fuzzer ${fuzzers})
       get_filename_component(program ${fuzzer} NAME_WE)
       add_executable(${program} ${fuzzer})
