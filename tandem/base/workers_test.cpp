@@ -78,7 +78,12 @@ TEST(Workers, CallersTakeTurns) {
   for (int caller = 0; caller < 4; ++caller) {
     callers.emplace_back([&] {
       for (int round = 0; round < 100; ++round) {
-        EXPECT_TRUE(workers.parallel_for(2, [&](size_t, size_t worker) { sum += worker == 0 ? 1 : 0; }).ok());
+        EXPECT_TRUE(workers
+                        .parallel_for(2,
+                                      [&](size_t, size_t worker) {
+                                        if (worker == 0) ++sum;
+                                      })
+                        .ok());
       }
     });
   }
