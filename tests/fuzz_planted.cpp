@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fuzz target with a planted fault: proves that tests/fuzz_main.cpp finds one, keeps the input, and replays it.
+// A fuzz target with a planted fault: proves that tests/fuzz_main.cpp finds one and keeps the input.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
