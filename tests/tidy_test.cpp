@@ -176,8 +176,8 @@ TEST(TidyBanned, LeavesOtherThingsAlone) {
 
 TEST(TidyForm, FirstLinesAndGuards) {
   expect_one({{"tandem/tensor/t.cpp", "// Something.\n"}}, "tandem/tensor/t.cpp", 1, "licence", "SPDX");
-  expect_one({{"tandem/tensor/t.cpp", "// SPDX-License-Identifier: Apache-2.0\n\nint x;\n"}},
-             "tandem/tensor/t.cpp", 2, "licence", "in a sentence");
+  expect_one({{"tandem/tensor/t.hpp", "// SPDX-License-Identifier: Apache-2.0\n#pragma once\n"}},
+             "tandem/tensor/t.hpp", 2, "licence", "in a sentence");
   expect_one({{"tools/x", "#!/bin/sh\ntrue\n"}}, "tools/x", 2, "licence", "# SPDX");
   expect_one({{"tandem/tensor/t.hpp", kStart}}, "tandem/tensor/t.hpp", 0, "guard", "#pragma once");
   expect_one({{"tandem/tensor/BadName.cpp", kStart}}, "tandem/tensor/BadName.cpp", 0, "name", "snake_case");

@@ -27,7 +27,8 @@ void check_first_lines(const SourceFile& file, std::vector<Finding>& findings) {
     findings.push_back(
         {file.path, first + 1, "licence", fmt::format("the first line must be '{}'", licence)});
   } else if (is_cpp(file.path) && (lines.size() < 2 || !lines[1].starts_with("// "))) {
-    findings.push_back({file.path, 2, "licence", "the second line says in a sentence what the file is"});
+    findings.push_back({file.path, 2, "licence", "the second line says in a sentence what the file is",
+                        !is_header(file.path)});
   }
 }
 

@@ -51,10 +51,11 @@ constexpr std::array<ThirdParty, 30> kThirdParty = {{
 
 // Headers of the C library, of POSIX and of Linux. C++ headers have no dot and need no list.
 bool is_system_header(std::string_view include) {
-  static constexpr std::array<std::string_view, 22> kNames = {
-      "dirent.h", "dlfcn.h",  "errno.h",   "fcntl.h",  "fenv.h",     "glob.h",  "immintrin.h", "cpuid.h",
-      "netdb.h",  "poll.h",   "pthread.h", "sched.h",  "signal.h",   "spawn.h", "stdint.h",    "termios.h",
-      "time.h",   "unistd.h", "pwd.h",     "cxxabi.h", "execinfo.h", "malloc.h"};
+  static constexpr std::array<std::string_view, 28> kNames = {
+      "cpuid.h", "cxxabi.h",  "dirent.h",    "dlfcn.h",   "errno.h",  "execinfo.h", "fcntl.h",
+      "fenv.h",  "glob.h",    "immintrin.h", "link.h",    "malloc.h", "math.h",     "netdb.h",
+      "poll.h",  "pthread.h", "pwd.h",       "sched.h",   "signal.h", "spawn.h",    "stdint.h",
+      "stdio.h", "stdlib.h",  "string.h",    "termios.h", "time.h",   "ucontext.h", "unistd.h"};
   static constexpr std::array<std::string_view, 5> kFolders = {"sys/", "linux/", "netinet/", "arpa/",
                                                                "sanitizer/"};
   if (include.find('.') == std::string_view::npos && include.find('/') == std::string_view::npos) return true;
