@@ -12,6 +12,7 @@ import pickletools
 from .errors import ZooError
 
 _MEMO_LIMIT = 1 << 22  # a state dict of 100,000 tensors needs about a million entries
+_TEXT_LIMIT = 1 << 20  # names are short
 
 # torch storage class -> numpy dtype name ("bfloat16" is widened by hand, see torch_file.py).
 STORAGE_DTYPES = {
@@ -32,6 +33,21 @@ class TensorRef(collections.namedtuple("TensorRef", "storage offset shape stride
 class _Global(collections.namedtuple("_Global", "module name")):
     def __str__(self):
         return f"{self.module}.{self.name}"
+
+
+class _Bounded:
+    """The stream as pickletools reads it, with a bound on what one opcode may ask for."""
+
+    def __init__(self, stream):
+        self._stream, self.tell = stream, stream.tell
+
+    def read(self, count):
+        if count > _TEXT_LIMIT:
+            raise ValueError(f"one item of {count} bytes")
+        return self._stream.read(count)
+
+    def readline(self):
+        return self._stream.readline(_TEXT_LIMIT)
 
 
 class _Mark:
@@ -200,7 +216,7 @@ def load(stream):
     """
     machine = _Machine()
     try:
-        for opcode, argument, _ in pickletools.genops(stream):
+        for opcode, argument, _ in pickletools.genops(_Bounded(stream)):
             name = opcode.name
             if name in _PUSH:
                 machine.stack.append(argument)
