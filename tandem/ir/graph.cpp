@@ -212,8 +212,12 @@ std::vector<InputInfo> input_infos(const Graph& graph, const Node& node) {
     info.dtype = value.dtype;
     info.shape = value.shape;
     info.constant = value.constant.get();
-    if (value.constant && is_integer(value.dtype) && !value.quant && value.constant->elements() <= 64) {
+    info.dtype_known = value.shape || value.producer == kNoNode ||
+                       !std::holds_alternative<Opaque>(graph.node(value.producer).op);
+    const bool small = value.constant && value.constant->shape().rank() <= 1 && value.constant->elements() <= 64;
+    if (small && !is_float(value.constant->dtype()) && !value.quant) {
       info.ints = *to_int64s(*value.constant);
+      for (int64_t& element : *info.ints) element = std::max(element, kLowestKnownInt);
     }
   }
   return infos;

@@ -94,12 +94,15 @@ Result<std::vector<NodeId>> topological_order(const Graph& graph);
 std::vector<InputInfo> input_infos(const Graph& graph, const Node& node);
 
 // Fills in dtype and shape of every value, in topological order, and evaluates shape computations as far as they are
-// known. Existing shapes are checked and refined, never widened. Error names the node.
+// known. Existing shapes are checked and refined, never widened; what is declared of the outputs of Opaque ops is believed.
+// Error names the node.
 Status infer_shapes(Graph& graph);
 
 // A copy whose inputs have these static shapes, one per graph input, and everything inferred from them.
 Result<Graph> bind_shapes(const Graph& graph, const std::vector<Shape>& input_shapes);
-// The same with only dimension 0 of every input set (the batch) and other dimensions as they are.
+// The same with only the batch set: dimension 0 of the inputs where it is dynamic; in a graph where it is static in all
+// inputs, of those where it is the same as in the first one that is not a scalar. Other dimensions stay as they are.
+// Error kUnsupported names a Reshape whose constant shape only works for another batch ([1,-1] with a batch of 4).
 Result<Graph> bind_batch(const Graph& graph, int64_t batch);
 
 }  // namespace tandem::ir

@@ -4,6 +4,8 @@
 
 #include <type_traits>
 
+#include "tandem/ir/ops/rules.hpp"
+
 namespace tandem::ir {
 namespace {
 
@@ -37,7 +39,14 @@ std::string describe(const Op& op) {
 }
 
 Inferred infer(const Op& op, InputInfos in, size_t output_count) {
-  return std::visit([&](const auto& o) { return infer(o, in, output_count); }, op);
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i].shape) TANDEM_TRY(rules::check_size(*in[i].shape).context(fmt::format("input {}", i)));
+  }
+  std::vector<OutputInfo> out = TANDEM_TRY(std::visit([&](const auto& o) { return infer(o, in, output_count); }, op));
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i].shape) TANDEM_TRY(rules::check_size(*out[i].shape).context(fmt::format("output {}", i)));
+  }
+  return out;
 }
 
 }  // namespace tandem::ir

@@ -43,6 +43,7 @@ std::string_view op_name(const Op& op);
 // What a person calls it: "Conv", "Unary relu", "Binary add + relu", "Pool max", "Opaque com.acme::Foo".
 std::string describe(const Op& op);
 
+// The rule of the op, with sizes and ranks of inputs and outputs checked against limits.
 Inferred infer(const Op& op, InputInfos in, size_t output_count);
 
 }  // namespace tandem::ir

@@ -78,7 +78,7 @@ struct OneHot {
 Inferred infer(const Gather& op, InputInfos in, size_t output_count);
 Inferred infer(const GatherElements& op, InputInfos in, size_t output_count);
 Inferred infer(const GatherNd& op, InputInfos in, size_t output_count);
-Inferred infer(const EnumNames<ScatterReduction>& op, InputInfos in, size_t output_count);
+Inferred infer(const ScatterElements& op, InputInfos in, size_t output_count);
 Inferred infer(const ScatterNd& op, InputInfos in, size_t output_count);
 Inferred infer(const OneHot& op, InputInfos in, size_t output_count);
 

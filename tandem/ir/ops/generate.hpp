@@ -2,6 +2,8 @@
 // Ops that make tensors from shapes and scalars.
 #pragma once
 
+#include <utility>
+
 #include "tandem/ir/fields.hpp"
 #include "tandem/ir/infer.hpp"
 
@@ -18,6 +20,9 @@ struct ShapeOf {
     f("end", s.end);
   }
 };
+
+// [first, last) of the dimensions that op takes of a tensor of that rank, clamped.
+std::pair<size_t, size_t> shape_range(const ShapeOf& op, size_t rank);
 
 // The number of elements of x, an i64 scalar.
 struct Size {

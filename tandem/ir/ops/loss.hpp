@@ -41,7 +41,7 @@ struct NegativeLogLikelihoodLoss {
   }
 };
 
-Inferred infer(const EnumNames<LossReduction>& op, InputInfos in, size_t output_count);
+Inferred infer(const SoftmaxCrossEntropyLoss& op, InputInfos in, size_t output_count);
 Inferred infer(const NegativeLogLikelihoodLoss& op, InputInfos in, size_t output_count);
 
 }  // namespace tandem::ir

@@ -114,10 +114,10 @@ Inferred infer(const Transpose& op, InputInfos in, size_t output_count);
 Inferred infer(const Concat& op, InputInfos in, size_t output_count);
 Inferred infer(const Split& op, InputInfos in, size_t output_count);
 Inferred infer(const Slice& op, InputInfos in, size_t output_count);
-Inferred infer(const EnumNames<PadMode>& op, InputInfos in, size_t output_count);
+Inferred infer(const Pad& op, InputInfos in, size_t output_count);
 Inferred infer(const Expand& op, InputInfos in, size_t output_count);
 Inferred infer(const Tile& op, InputInfos in, size_t output_count);
-Inferred infer(const EnumNames<DepthToSpaceMode>& op, InputInfos in, size_t output_count);
+Inferred infer(const DepthToSpace& op, InputInfos in, size_t output_count);
 Inferred infer(const SpaceToDepth& op, InputInfos in, size_t output_count);
 Inferred infer(const Trilu& op, InputInfos in, size_t output_count);
 

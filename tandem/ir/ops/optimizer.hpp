@@ -62,7 +62,7 @@ struct Adagrad {
 };
 
 Inferred infer(const Adam& op, InputInfos in, size_t output_count);
-Inferred infer(const EnumNames<MomentumMode>& op, InputInfos in, size_t output_count);
+Inferred infer(const Momentum& op, InputInfos in, size_t output_count);
 Inferred infer(const Adagrad& op, InputInfos in, size_t output_count);
 
 }  // namespace tandem::ir

@@ -57,6 +57,6 @@ struct Resize {
   }
 };
 
-Inferred infer(const EnumNames<ResizeMode>& op, InputInfos in, size_t output_count);
+Inferred infer(const Resize& op, InputInfos in, size_t output_count);
 
 }  // namespace tandem::ir
