@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How op structs show their attributes: each has kName and a static fields(self, f) that calls f(name, member) for every
-// attribute. Text form, equality, hashing and JSON are written once over this.
-// A member is one of: int64_t, float, bool, std::string, std::vector<int64_t>, std::vector<float>, DType, ConstTensor,
+// How op structs show their attributes: each has kName and a static fields(self, f) that calls f(name,
+// member) for every attribute. Text form, equality, hashing and JSON are written once over this. A member is
+// one of: int64_t, float, bool, std::string, std::vector<int64_t>, std::vector<float>, DType, ConstTensor,
 // Window, Activation, AttributeMap, or an enum with EnumNames.
 #pragma once
 

@@ -29,11 +29,13 @@ ValueId Graph::add_value(Value value) {
 
 NodeId Graph::add_node(Node node) {
   const NodeId id{static_cast<uint32_t>(nodes_.size())};
-  for (ValueId input : node.inputs) TANDEM_CHECK(input == kNoValue || index_of(input) < values_.size(), "unknown input");
+  for (ValueId input : node.inputs)
+    TANDEM_CHECK(input == kNoValue || index_of(input) < values_.size(), "unknown input");
   for (ValueId output : node.outputs) {
     if (output == kNoValue) continue;
     TANDEM_CHECK(index_of(output) < values_.size(), "unknown output");
-    TANDEM_CHECK(value(output).producer == kNoNode && !value(output).is_constant(), "output has a producer already");
+    TANDEM_CHECK(value(output).producer == kNoNode && !value(output).is_constant(),
+                 "output has a producer already");
     value(output).producer = id;
   }
   nodes_.push_back(std::move(node));
@@ -81,7 +83,9 @@ NodeId Graph::find_node(std::string_view wanted) const {
   return kNoNode;
 }
 
-bool Graph::is_output(ValueId id) const { return std::find(outputs.begin(), outputs.end(), id) != outputs.end(); }
+bool Graph::is_output(ValueId id) const {
+  return std::find(outputs.begin(), outputs.end(), id) != outputs.end();
+}
 
 void Graph::replace_uses(ValueId from, ValueId to) {
   for (Node& n : nodes_) {
@@ -140,7 +144,8 @@ Status Graph::compact() {
     renumber(moved.inputs);
     renumber(moved.outputs);
     for (ValueId output : moved.outputs) {
-      if (output != kNoValue) values[index_of(output)].producer = NodeId{static_cast<uint32_t>(nodes.size() - 1)};
+      if (output != kNoValue)
+        values[index_of(output)].producer = NodeId{static_cast<uint32_t>(nodes.size() - 1)};
     }
   }
   renumber(inputs);
@@ -148,7 +153,8 @@ Status Graph::compact() {
   values_ = std::move(values);
   nodes_ = std::move(nodes);
   names_.clear();
-  for (size_t i = 0; i < values_.size(); ++i) names_.emplace(values_[i].name, ValueId{static_cast<uint32_t>(i)});
+  for (size_t i = 0; i < values_.size(); ++i)
+    names_.emplace(values_[i].name, ValueId{static_cast<uint32_t>(i)});
   return {};
 }
 
@@ -195,8 +201,8 @@ Result<std::vector<NodeId>> topological_order(const Graph& graph) {
   for (NodeId id : live) {
     if (missing[index_of(id)] > 0) {
       return bad_input("the graph has a cycle")
-          .because(fmt::format("node '{}' ({}) needs a value that depends on its own output", graph.node(id).name,
-                               op_name(graph.node(id).op)));
+          .because(fmt::format("node '{}' ({}) needs a value that depends on its own output",
+                               graph.node(id).name, op_name(graph.node(id).op)));
     }
   }
   return internal_error("topological order lost a node");
@@ -214,7 +220,8 @@ std::vector<InputInfo> input_infos(const Graph& graph, const Node& node) {
     info.constant = value.constant.get();
     info.dtype_known = value.shape || value.producer == kNoNode ||
                        !std::holds_alternative<Opaque>(graph.node(value.producer).op);
-    const bool small = value.constant && value.constant->shape().rank() <= 1 && value.constant->elements() <= 64;
+    const bool small =
+        value.constant && value.constant->shape().rank() <= 1 && value.constant->elements() <= 64;
     if (small && !is_float(value.constant->dtype()) && !value.quant) {
       info.ints = *to_int64s(*value.constant);
       for (int64_t& element : *info.ints) element = std::max(element, kLowestKnownInt);

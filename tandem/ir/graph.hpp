@@ -20,12 +20,12 @@ inline constexpr NodeId kNoNode = kNone<NodeId>;
 inline constexpr ValueId kNoValue = kNone<ValueId>;  // an optional input or output that is absent
 
 struct Value {
-  std::string name;             // unique in its graph, not empty
-  DType dtype = DType::kF32;    // of the real value: f32 also when it is stored quantized
-  std::optional<Shape> shape;   // absent: unknown rank
+  std::string name;            // unique in its graph, not empty
+  DType dtype = DType::kF32;   // of the real value: f32 also when it is stored quantized
+  std::optional<Shape> shape;  // absent: unknown rank
   std::optional<QuantParams> quant;
-  ConstTensor constant;         // stored form (integers when quant is set); null unless constant
-  NodeId producer = kNoNode;    // kNoNode for inputs and constants
+  ConstTensor constant;       // stored form (integers when quant is set); null unless constant
+  NodeId producer = kNoNode;  // kNoNode for inputs and constants
   bool is_constant() const { return constant != nullptr; }
   // How elements are stored: quant's dtype when quantized.
   DType storage() const { return quant ? quant->dtype : dtype; }
@@ -42,7 +42,8 @@ struct Node {
 class Graph {
  public:
   std::string name;
-  std::map<std::string, std::string> metadata;  // travels with the model file ("tandem.preprocess", "tandem.labels")
+  std::map<std::string, std::string>
+      metadata;  // travels with the model file ("tandem.preprocess", "tandem.labels")
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
 
@@ -74,8 +75,8 @@ class Graph {
   void remove_node(NodeId id);
   // Renames a value, freeing its old name. Precondition: the new name is not taken.
   void rename(ValueId id, std::string new_name);
-  // Drops dead nodes and values that nothing uses (graph inputs stay), sorts nodes topologically (ties by old index) and
-  // renumbers. Error kBadInput when the nodes form a cycle (the message names a node on it).
+  // Drops dead nodes and values that nothing uses (graph inputs stay), sorts nodes topologically (ties by old
+  // index) and renumbers. Error kBadInput when the nodes form a cycle (the message names a node on it).
   Status compact();
 
  private:
@@ -93,16 +94,17 @@ Result<std::vector<NodeId>> topological_order(const Graph& graph);
 // What is known of the node's inputs, for infer().
 std::vector<InputInfo> input_infos(const Graph& graph, const Node& node);
 
-// Fills in dtype and shape of every value, in topological order, and evaluates shape computations as far as they are
-// known. Existing shapes are checked and refined, never widened; what is declared of the outputs of Opaque ops is believed.
-// Error names the node.
+// Fills in dtype and shape of every value, in topological order, and evaluates shape computations as far as
+// they are known. Existing shapes are checked and refined, never widened; what is declared of the outputs of
+// Opaque ops is believed. Error names the node.
 Status infer_shapes(Graph& graph);
 
 // A copy whose inputs have these static shapes, one per graph input, and everything inferred from them.
 Result<Graph> bind_shapes(const Graph& graph, const std::vector<Shape>& input_shapes);
-// The same with only the batch set: dimension 0 of the inputs where it is dynamic; in a graph where it is static in all
-// inputs, of those where it is the same as in the first one that is not a scalar. Other dimensions stay as they are.
-// Error kUnsupported names a Reshape whose constant shape only works for another batch ([1,-1] with a batch of 4).
+// The same with only the batch set: dimension 0 of the inputs where it is dynamic; in a graph where it is
+// static in all inputs, of those where it is the same as in the first one that is not a scalar. Other
+// dimensions stay as they are. Error kUnsupported names a Reshape whose constant shape only works for another
+// batch ([1,-1] with a batch of 4).
 Result<Graph> bind_batch(const Graph& graph, int64_t batch);
 
 }  // namespace tandem::ir

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape inference over whole graphs. Every dynamic dimension gets a symbol, so that shape computations (Shape, Gather,
-// Concat, Reshape and the like) lead back to the dimensions they started from.
+// Shape inference over whole graphs. Every dynamic dimension gets a symbol, so that shape computations
+// (Shape, Gather, Concat, Reshape and the like) lead back to the dimensions they started from.
 #include "tandem/ir/infer.hpp"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ Shape without_symbols(Shape shape) {
 
 class Inference {
  public:
-  explicit Inference(Graph& graph) : graph_(graph), shapes_(graph.values().size()), ints_(graph.values().size()) {}
+  explicit Inference(Graph& graph)
+      : graph_(graph), shapes_(graph.values().size()), ints_(graph.values().size()) {}
 
   // Inputs for which this is true share one symbol as dimension 0, whatever the graph says of it.
   static constexpr int64_t kBatch = kDynamic - 1;
@@ -70,10 +71,13 @@ Status Inference::set_output(const Node& node, ValueId id, const OutputInfo& inf
   Value& value = graph_.value(id);
   std::optional<Shape>& shape = shapes_[index_of(id)];
   shape = info.shape;
-  if (std::holds_alternative<Opaque>(node.op)) shape = value.shape;  // what was declared is all there is
-  else value.dtype = info.dtype;
+  if (std::holds_alternative<Opaque>(node.op))
+    shape = value.shape;  // what was declared is all there is
+  else
+    value.dtype = info.dtype;
   if (shape && value.shape) {
-    shape = TANDEM_TRY(rules::merge(*shape, *value.shape, fmt::format("output '{}' in the graph", value.name)));
+    shape =
+        TANDEM_TRY(rules::merge(*shape, *value.shape, fmt::format("output '{}' in the graph", value.name)));
   } else if (value.shape) {
     shape = value.shape;
   }
@@ -114,8 +118,8 @@ Status Inference::run(const std::vector<bool>& batched) {
   return {};
 }
 
-// Produced shapes follow from the inputs. Those of Opaque ops do not: they stay when the inputs were only made more
-// precise, and are forgotten when something changed.
+// Produced shapes follow from the inputs. Those of Opaque ops do not: they stay when the inputs were only
+// made more precise, and are forgotten when something changed.
 void forget_shapes(Graph& graph, bool opaque_too) {
   for (const Node& node : graph.nodes()) {
     if (node.dead || (std::holds_alternative<Opaque>(node.op) && !opaque_too)) continue;
@@ -159,8 +163,10 @@ Status refuse_baked_batch(const Graph& graph, const std::vector<bool>& batched, 
     for (size_t i = 0; i < std::min(x->rank(), wanted.size()); ++i) {
       const bool fixed = wanted[i] > 0 && wanted[i] != batch && (i == 0 || wanted[i] == 1);
       if ((*x)[i] != Inference::kBatch || !fixed) continue;
-      return unsupported(fmt::format("{} works only for a batch of {}, not {}", called(node), wanted[i], batch))
-          .because(fmt::format("its constant shape [{}] has a number where its input has the batch", fmt::join(wanted, ",")))
+      return unsupported(
+                 fmt::format("{} works only for a batch of {}, not {}", called(node), wanted[i], batch))
+          .because(fmt::format("its constant shape [{}] has a number where its input has the batch",
+                               fmt::join(wanted, ",")))
           .hint("export the model with a dynamic batch, or with 0 or -1 in that place");
     }
   }
@@ -180,9 +186,11 @@ Result<Graph> bind_shapes(const Graph& graph, const std::vector<Shape>& input_sh
   for (size_t i = 0; i < input_shapes.size(); ++i) {
     Value& input = bound.value(bound.inputs[i]);
     const Shape& shape = input_shapes[i];
-    if (!shape.is_static()) return bad_input(fmt::format("shape {} for input '{}' is not static", shape.to_string(), input.name));
+    if (!shape.is_static())
+      return bad_input(fmt::format("shape {} for input '{}' is not static", shape.to_string(), input.name));
     if (input.shape && input.shape->rank() != shape.rank()) {
-      return bad_input(fmt::format("shape {} for input '{}' of shape {}", shape.to_string(), input.name, input.shape->to_string()));
+      return bad_input(fmt::format("shape {} for input '{}' of shape {}", shape.to_string(), input.name,
+                                   input.shape->to_string()));
     }
     changed |= input.shape && !rules::merge(*input.shape, shape, "input").ok();
     input.shape = shape;
@@ -193,7 +201,8 @@ Result<Graph> bind_shapes(const Graph& graph, const std::vector<Shape>& input_sh
 }
 
 Result<Graph> bind_batch(const Graph& graph, int64_t batch) {
-  if (batch < 1 || batch > rules::kMaxAttribute) return bad_input(fmt::format("a batch of {} is not possible", batch));
+  if (batch < 1 || batch > rules::kMaxAttribute)
+    return bad_input(fmt::format("a batch of {} is not possible", batch));
   const std::vector<bool> batched = TANDEM_TRY(batched_inputs(graph));
   TANDEM_TRY(refuse_baked_batch(graph, batched, batch));
   Graph bound = graph;

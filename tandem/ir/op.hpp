@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Op: the variant of all ops. A switch over ops is a visit without a catch-all, so a new op fails to compile where it is
-// not handled yet.
+// Op: the variant of all ops. A switch over ops is a visit without a catch-all, so a new op fails to compile
+// where it is not handled yet.
 #pragma once
 
 #include <string_view>
@@ -24,19 +24,15 @@
 
 namespace tandem::ir {
 
-using Op = std::variant<
-    Conv, ConvTranspose, Pool, GlobalPool, Gemm, MatMul,
-    Unary, Clip, Binary, Variadic, Where, Cast, CastLike, Identity, Dropout,
-    Reduce, ArgReduce, CumSum, TopK,
-    Softmax, BatchNorm, LayerNorm, InstanceNorm, GroupNorm, Lrn, LpNorm, MeanVarianceNorm,
-    Reshape, Flatten, Squeeze, Unsqueeze,
-    Transpose, Concat, Split, Slice, Pad, Expand, Tile, DepthToSpace, SpaceToDepth, Trilu,
-    Gather, GatherElements, GatherNd, ScatterElements, ScatterNd, OneHot,
-    Resize,
-    ShapeOf, Size, ConstantOfShape, Range, EyeLike, NonZero,
-    QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, Requantize, QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger,
-    SoftmaxCrossEntropyLoss, NegativeLogLikelihoodLoss, Adam, Momentum, Adagrad,
-    Opaque>;
+using Op =
+    std::variant<Conv, ConvTranspose, Pool, GlobalPool, Gemm, MatMul, Unary, Clip, Binary, Variadic, Where,
+                 Cast, CastLike, Identity, Dropout, Reduce, ArgReduce, CumSum, TopK, Softmax, BatchNorm,
+                 LayerNorm, InstanceNorm, GroupNorm, Lrn, LpNorm, MeanVarianceNorm, Reshape, Flatten, Squeeze,
+                 Unsqueeze, Transpose, Concat, Split, Slice, Pad, Expand, Tile, DepthToSpace, SpaceToDepth,
+                 Trilu, Gather, GatherElements, GatherNd, ScatterElements, ScatterNd, OneHot, Resize, ShapeOf,
+                 Size, ConstantOfShape, Range, EyeLike, NonZero, QuantizeLinear, DequantizeLinear,
+                 DynamicQuantizeLinear, Requantize, QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger,
+                 SoftmaxCrossEntropyLoss, NegativeLogLikelihoodLoss, Adam, Momentum, Adagrad, Opaque>;
 
 // "Conv"; for an Opaque its own op type.
 std::string_view op_name(const Op& op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluation of shape computations over numbers and symbols. Ops that are not listed leave their output unknown, which is
-// always right; so here, unlike elsewhere, a new op need not be added.
+// Evaluation of shape computations over numbers and symbols. Ops that are not listed leave their output
+// unknown, which is always right; so here, unlike elsewhere, a new op need not be added.
 #include "tandem/ir/shape_values.hpp"
 
 #include <algorithm>
@@ -79,9 +79,12 @@ Ints evaluate(const Cast& op, InputInfos in) {
   std::vector<int64_t> y = *in[0].ints;
   for (int64_t& element : y) {
     if (!is_known_int(element)) continue;
-    if (op.to == DType::kBool) element = element != 0;
-    else if (op.to == DType::kI32 && (element < INT32_MIN || element > INT32_MAX)) element = kUnknownInt;
-    else if (op.to != DType::kI32 && op.to != DType::kI64) return std::nullopt;
+    if (op.to == DType::kBool)
+      element = element != 0;
+    else if (op.to == DType::kI32 && (element < INT32_MIN || element > INT32_MAX))
+      element = kUnknownInt;
+    else if (op.to != DType::kI32 && op.to != DType::kI64)
+      return std::nullopt;
   }
   return y;
 }
@@ -158,8 +161,10 @@ Ints evaluate(const Reduce& op, InputInfos in) {
 }
 
 Ints evaluate(const Range&, InputInfos in) {
-  const auto start = rules::known_ints(in[0]), limit = rules::known_ints(in[1]), delta = rules::known_ints(in[2]);
-  if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1 || delta->size() != 1) return std::nullopt;
+  const auto start = rules::known_ints(in[0]), limit = rules::known_ints(in[1]),
+             delta = rules::known_ints(in[2]);
+  if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1 || delta->size() != 1)
+    return std::nullopt;
   std::vector<int64_t> y;
   int64_t step = (*delta)[0], next = (*start)[0];
   while (step > 0 ? next < (*limit)[0] : next > (*limit)[0]) {

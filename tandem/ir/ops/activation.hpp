@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activation: an elementwise function fused into the op before it; applied to the real value before the one rounding.
+// Activation: an elementwise function fused into the op before it; applied to the real value before the one
+// rounding.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,23 @@
 namespace tandem::ir {
 
 enum class ActivationKind : uint8_t {
-  kNone, kRelu, kClip, kLeakyRelu, kHardSigmoid, kHardSwish, kSigmoid, kSilu, kTanh, kGelu, kGeluTanh
+  kNone,
+  kRelu,
+  kClip,
+  kLeakyRelu,
+  kHardSigmoid,
+  kHardSwish,
+  kSigmoid,
+  kSilu,
+  kTanh,
+  kGelu,
+  kGeluTanh
 };
 template <>
 struct EnumNames<ActivationKind> {
-  static constexpr std::array<std::string_view, 11> names = {"none", "relu", "clip", "leaky_relu", "hard_sigmoid", "hard_swish",
-                                                             "sigmoid", "silu", "tanh", "gelu", "gelu_tanh"};
+  static constexpr std::array<std::string_view, 11> names = {
+      "none",    "relu", "clip", "leaky_relu", "hard_sigmoid", "hard_swish",
+      "sigmoid", "silu", "tanh", "gelu",       "gelu_tanh"};
 };
 
 struct Activation {

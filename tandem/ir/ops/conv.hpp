@@ -8,7 +8,8 @@
 
 namespace tandem::ir {
 
-// Inputs: x, w [O, C/group, kernel...], bias [O] (optional), residual like y (optional, added before the activation).
+// Inputs: x, w [O, C/group, kernel...], bias [O] (optional), residual like y (optional, added before the
+// activation).
 struct Conv {
   static constexpr std::string_view kName = "Conv";
   Window window;  // an empty kernel is taken from w

@@ -43,7 +43,8 @@ Inferred infer(const Unary& op, InputInfos in, size_t output_count) {
     dtype = DType::kBool;
   }
   if (op.kind == UnaryKind::kIsNan || op.kind == UnaryKind::kIsInf) dtype = DType::kBool;
-  if (op.kind == UnaryKind::kBitwiseNot) TANDEM_TRY(rules::expect_integer(in[0], "the operand of bitwise_not"));
+  if (op.kind == UnaryKind::kBitwiseNot)
+    TANDEM_TRY(rules::expect_integer(in[0], "the operand of bitwise_not"));
   return rules::output(dtype, in[0].shape);
 }
 
@@ -59,7 +60,8 @@ Inferred infer(const Clip&, InputInfos in, size_t output_count) {
 Inferred infer(const Binary& op, InputInfos in, size_t output_count) {
   TANDEM_TRY(rules::check_arity(in, output_count, {2, 2, 1}));
   DType dtype = in[0].dtype;
-  if (op.kind != BinaryKind::kPow) dtype = TANDEM_TRY(rules::common_dtype(in));  // an exponent may have its own type
+  if (op.kind != BinaryKind::kPow)
+    dtype = TANDEM_TRY(rules::common_dtype(in));  // an exponent may have its own type
   if (is_logic(op.kind)) {
     for (const InputInfo& x : in) TANDEM_TRY(rules::expect_dtype(x, DType::kBool, "a logical operand"));
     dtype = DType::kBool;
@@ -108,7 +110,8 @@ Inferred infer(const Identity&, InputInfos in, size_t output_count) {
 
 Inferred infer(const Dropout&, InputInfos in, size_t output_count) {
   TANDEM_TRY(rules::check_arity(in, output_count, {1, 3, 2}));
-  if (const InputInfo* ratio = rules::optional_input(in, 1)) TANDEM_TRY(rules::expect_scalar(*ratio, "ratio"));
+  if (const InputInfo* ratio = rules::optional_input(in, 1))
+    TANDEM_TRY(rules::expect_scalar(*ratio, "ratio"));
   if (const InputInfo* mode = rules::optional_input(in, 2)) {
     TANDEM_TRY(rules::expect_scalar(*mode, "training_mode"));
     TANDEM_TRY(rules::expect_dtype(*mode, DType::kBool, "training_mode"));

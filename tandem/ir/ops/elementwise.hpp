@@ -8,17 +8,61 @@
 namespace tandem::ir {
 
 enum class UnaryKind : uint8_t {
-  kRelu, kLeakyRelu, kElu, kSelu, kCelu, kThresholdedRelu, kHardSigmoid, kHardSwish, kSigmoid, kTanh, kSoftplus, kSoftsign,
-  kGelu, kGeluTanh, kSilu, kErf, kSqrt, kExp, kLog, kNeg, kAbs, kSign, kFloor, kCeil, kRound, kReciprocal, kNot,
-  kSin, kCos, kTan, kAsin, kAcos, kAtan, kSinh, kCosh, kAsinh, kAcosh, kAtanh, kIsNan, kIsInf, kMish, kBitwiseNot, kShrink
+  kRelu,
+  kLeakyRelu,
+  kElu,
+  kSelu,
+  kCelu,
+  kThresholdedRelu,
+  kHardSigmoid,
+  kHardSwish,
+  kSigmoid,
+  kTanh,
+  kSoftplus,
+  kSoftsign,
+  kGelu,
+  kGeluTanh,
+  kSilu,
+  kErf,
+  kSqrt,
+  kExp,
+  kLog,
+  kNeg,
+  kAbs,
+  kSign,
+  kFloor,
+  kCeil,
+  kRound,
+  kReciprocal,
+  kNot,
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kIsNan,
+  kIsInf,
+  kMish,
+  kBitwiseNot,
+  kShrink
 };
 template <>
 struct EnumNames<UnaryKind> {
   static constexpr std::array<std::string_view, 43> names = {
-      "relu", "leaky_relu", "elu", "selu", "celu", "thresholded_relu", "hard_sigmoid", "hard_swish", "sigmoid", "tanh",
-      "softplus", "softsign", "gelu", "gelu_tanh", "silu", "erf", "sqrt", "exp", "log", "neg", "abs", "sign", "floor",
-      "ceil", "round", "reciprocal", "not", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh",
-      "atanh", "is_nan", "is_inf", "mish", "bitwise_not", "shrink"};
+      "relu",         "leaky_relu", "elu",     "selu",   "celu",     "thresholded_relu",
+      "hard_sigmoid", "hard_swish", "sigmoid", "tanh",   "softplus", "softsign",
+      "gelu",         "gelu_tanh",  "silu",    "erf",    "sqrt",     "exp",
+      "log",          "neg",        "abs",     "sign",   "floor",    "ceil",
+      "round",        "reciprocal", "not",     "sin",    "cos",      "tan",
+      "asin",         "acos",       "atan",    "sinh",   "cosh",     "asinh",
+      "acosh",        "atanh",      "is_nan",  "is_inf", "mish",     "bitwise_not",
+      "shrink"};
 };
 
 struct Unary {
@@ -42,14 +86,49 @@ struct Clip {
 };
 
 enum class BinaryKind : uint8_t {
-  kAdd, kSub, kMul, kDiv, kPow, kMod, kPRelu, kAnd, kOr, kXor, kEqual, kGreater, kLess, kGreaterOrEqual, kLessOrEqual,
-  kShiftLeft, kShiftRight, kBitwiseAnd, kBitwiseOr, kBitwiseXor
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kPow,
+  kMod,
+  kPRelu,
+  kAnd,
+  kOr,
+  kXor,
+  kEqual,
+  kGreater,
+  kLess,
+  kGreaterOrEqual,
+  kLessOrEqual,
+  kShiftLeft,
+  kShiftRight,
+  kBitwiseAnd,
+  kBitwiseOr,
+  kBitwiseXor
 };
 template <>
 struct EnumNames<BinaryKind> {
-  static constexpr std::array<std::string_view, 20> names = {
-      "add", "sub", "mul", "div", "pow", "mod", "prelu", "and", "or", "xor", "equal", "greater", "less", "greater_or_equal",
-      "less_or_equal", "shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor"};
+  static constexpr std::array<std::string_view, 20> names = {"add",
+                                                             "sub",
+                                                             "mul",
+                                                             "div",
+                                                             "pow",
+                                                             "mod",
+                                                             "prelu",
+                                                             "and",
+                                                             "or",
+                                                             "xor",
+                                                             "equal",
+                                                             "greater",
+                                                             "less",
+                                                             "greater_or_equal",
+                                                             "less_or_equal",
+                                                             "shift_left",
+                                                             "shift_right",
+                                                             "bitwise_and",
+                                                             "bitwise_or",
+                                                             "bitwise_xor"};
 };
 
 struct Binary {
@@ -109,8 +188,8 @@ struct Identity {
   static void fields(S&, F&&) {}
 };
 
-// Inputs: x, ratio (optional), training_mode (optional). Outputs: y, mask (optional). Only inference mode and ratio 0
-// execute; training with a ratio needs the random stream of another library and is refused.
+// Inputs: x, ratio (optional), training_mode (optional). Outputs: y, mask (optional). Only inference mode and
+// ratio 0 execute; training with a ratio needs the random stream of another library and is refused.
 struct Dropout {
   static constexpr std::string_view kName = "Dropout";
   int64_t seed = 0;

@@ -32,7 +32,8 @@ Inferred infer(const GatherElements& op, InputInfos in, size_t output_count) {
     for (size_t i = 0; in[1].shape && i < in[0].shape->rank(); ++i) {
       const int64_t have = (*in[0].shape)[i], want = (*in[1].shape)[i];
       if (i != axis && have >= 0 && want > have) {
-        return bad_input(fmt::format("indices {} reach outside of x {}", in[1].shape->to_string(), in[0].shape->to_string()));
+        return bad_input(fmt::format("indices {} reach outside of x {}", in[1].shape->to_string(),
+                                     in[0].shape->to_string()));
       }
     }
   }
@@ -49,7 +50,8 @@ Inferred infer(const GatherNd& op, InputInfos in, size_t output_count) {
   if (!x.shape || !indices.shape) return rules::output(x.dtype, std::nullopt);
   const size_t batch = static_cast<size_t>(op.batch_dims);
   if (indices.shape->rank() <= batch || x.shape->rank() <= batch) {
-    return bad_input(fmt::format("batch_dims {} with x {} and indices {}", batch, x.shape->to_string(), indices.shape->to_string()));
+    return bad_input(fmt::format("batch_dims {} with x {} and indices {}", batch, x.shape->to_string(),
+                                 indices.shape->to_string()));
   }
   const int64_t depth = (*indices.shape)[indices.shape->rank() - 1];
   if (depth < 0) return rules::output(x.dtype, std::nullopt);
@@ -58,7 +60,8 @@ Inferred infer(const GatherNd& op, InputInfos in, size_t output_count) {
   }
   Shape y;
   for (size_t i = 0; i + 1 < indices.shape->rank(); ++i) {
-    const std::optional<int64_t> dim = i < batch ? rules::merge((*x.shape)[i], (*indices.shape)[i]) : (*indices.shape)[i];
+    const std::optional<int64_t> dim =
+        i < batch ? rules::merge((*x.shape)[i], (*indices.shape)[i]) : (*indices.shape)[i];
     if (!dim) return bad_input(fmt::format("x and indices differ in batch dimension {}", i));
     y.push_back(*dim);
   }
@@ -74,7 +77,8 @@ Inferred infer(const ScatterElements& op, InputInfos in, size_t output_count) {
     TANDEM_TRY(rules::expect_rank(in[1], in[0].shape->rank(), "indices"));
     for (size_t i = 0; in[1].shape && i < in[0].shape->rank(); ++i) {
       if (i != axis && (*in[0].shape)[i] >= 0 && (*in[1].shape)[i] > (*in[0].shape)[i]) {
-        return bad_input(fmt::format("indices {} reach outside of x {}", in[1].shape->to_string(), in[0].shape->to_string()));
+        return bad_input(fmt::format("indices {} reach outside of x {}", in[1].shape->to_string(),
+                                     in[0].shape->to_string()));
       }
     }
   }

@@ -38,11 +38,13 @@ Inferred infer(const ConstantOfShape& op, InputInfos in, size_t output_count) {
   const DType dtype = op.value ? op.value->dtype() : DType::kF32;
   const std::optional<int64_t> rank = rules::length_of(in[0]);
   if (!rank) return rules::output(dtype, std::nullopt);
-  if (*rank > static_cast<int64_t>(rules::kMaxRank)) return bad_input(fmt::format("rank {} is above the limit", *rank));
+  if (*rank > static_cast<int64_t>(rules::kMaxRank))
+    return bad_input(fmt::format("rank {} is above the limit", *rank));
   Shape y = rules::unknown_of_rank(static_cast<size_t>(*rank));
   for (size_t i = 0; in[0].ints && i < y.rank(); ++i) {
     const int64_t element = (*in[0].ints)[i];
-    if (is_known_int(element) && element < 0) return bad_input(fmt::format("shape has the element {}", element));
+    if (is_known_int(element) && element < 0)
+      return bad_input(fmt::format("shape has the element {}", element));
     y[i] = dim_of_int(element);
   }
   return rules::output(dtype, std::move(y));
@@ -56,15 +58,20 @@ Inferred infer(const Range&, InputInfos in, size_t output_count) {
   for (size_t i = 0; i < 3; ++i) {
     TANDEM_TRY(rules::expect_scalar(in[i], "start, limit or delta"));
     const auto ints = rules::known_ints(in[i]);
-    if (ints && ints->size() == 1) numbers[i] = static_cast<double>((*ints)[0]);
-    else if (in[i].constant && in[i].constant->elements() == 1) numbers[i] = element_as_double(*in[i].constant, 0);
-    else known = false;
+    if (ints && ints->size() == 1)
+      numbers[i] = static_cast<double>((*ints)[0]);
+    else if (in[i].constant && in[i].constant->elements() == 1)
+      numbers[i] = element_as_double(*in[i].constant, 0);
+    else
+      known = false;
   }
   if (!known) {
     // From 0 in steps of 1 there are as many elements as the limit says.
     const auto start = rules::known_ints(in[0]), delta = rules::known_ints(in[2]);
-    const bool counting = start && delta && start->size() == 1 && delta->size() == 1 && (*start)[0] == 0 && (*delta)[0] == 1;
-    if (counting && in[1].ints && in[1].ints->size() == 1) return rules::output(dtype, Shape{dim_of_int((*in[1].ints)[0])});
+    const bool counting =
+        start && delta && start->size() == 1 && delta->size() == 1 && (*start)[0] == 0 && (*delta)[0] == 1;
+    if (counting && in[1].ints && in[1].ints->size() == 1)
+      return rules::output(dtype, Shape{dim_of_int((*in[1].ints)[0])});
     return rules::output(dtype, Shape{kDynamic});
   }
   const double count = std::ceil((numbers[1] - numbers[0]) / numbers[2]);
@@ -83,7 +90,8 @@ Inferred infer(const EyeLike& op, InputInfos in, size_t output_count) {
 Inferred infer(const NonZero&, InputInfos in, size_t output_count) {
   TANDEM_TRY(rules::check_arity(in, output_count, {}));
   // NumPy's nonzero of a scalar has one row.
-  const int64_t rank = in[0].shape ? std::max<int64_t>(static_cast<int64_t>(in[0].shape->rank()), 1) : kDynamic;
+  const int64_t rank =
+      in[0].shape ? std::max<int64_t>(static_cast<int64_t>(in[0].shape->rank()), 1) : kDynamic;
   return rules::output(DType::kI64, Shape{rank, kDynamic});
 }
 

@@ -14,7 +14,8 @@ Result<std::optional<Shape>> loss_shape(LossReduction reduction, InputInfos in) 
   std::optional<Shape> each = labels.shape;
   int64_t classes = kDynamic;
   if (scores.shape) {
-    if (scores.shape->rank() < 2) return bad_input(fmt::format("scores have shape {}, expected [N,C,...]", scores.shape->to_string()));
+    if (scores.shape->rank() < 2)
+      return bad_input(fmt::format("scores have shape {}, expected [N,C,...]", scores.shape->to_string()));
     classes = (*scores.shape)[1];
     Shape expected{(*scores.shape)[0]};
     for (size_t i = 2; i < scores.shape->rank(); ++i) expected.push_back((*scores.shape)[i]);

@@ -17,7 +17,8 @@ Inferred infer(const Gemm& op, InputInfos in, size_t output_count) {
   const int64_t kb = dim(b, op.trans_b ? 1 : 0), n = dim(b, op.trans_b ? 0 : 1);
   if (!rules::merge(ka, kb)) {
     return bad_input(fmt::format("A {}{} and B {}{} differ in the inner dimension", a.shape->to_string(),
-                                 op.trans_a ? " (transposed)" : "", b.shape->to_string(), op.trans_b ? " (transposed)" : ""));
+                                 op.trans_a ? " (transposed)" : "", b.shape->to_string(),
+                                 op.trans_b ? " (transposed)" : ""));
   }
   const Shape y{m, n};
   if (const InputInfo* c = rules::optional_input(in, 2)) TANDEM_TRY(rules::broadcasts_to(c->shape, y, "C"));
@@ -32,7 +33,8 @@ Result<std::optional<Shape>> rules::matmul_shape(const InputInfo& a, const Input
   if (x_vector) x.insert(x.begin(), 1);
   if (y_vector) y.push_back(1);
   if (!merge(x.back(), y[y.size() - 2])) {
-    return bad_input(fmt::format("A {} and B {} differ in the inner dimension", a.shape->to_string(), b.shape->to_string()));
+    return bad_input(fmt::format("A {} and B {} differ in the inner dimension", a.shape->to_string(),
+                                 b.shape->to_string()));
   }
   const int64_t rows = x[x.size() - 2], columns = y.back();
   x.resize(x.size() - 2);

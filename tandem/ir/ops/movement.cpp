@@ -27,7 +27,8 @@ Inferred infer(const Transpose& op, InputInfos in, size_t output_count) {
 Inferred infer(const Concat& op, InputInfos in, size_t output_count) {
   TANDEM_TRY(rules::check_arity(in, output_count, {std::max<size_t>(in.size(), 1), SIZE_MAX, 1}));
   const DType dtype = TANDEM_TRY(rules::common_dtype(in));
-  const auto ranked = std::find_if(in.begin(), in.end(), [](const InputInfo& x) { return x.shape.has_value(); });
+  const auto ranked =
+      std::find_if(in.begin(), in.end(), [](const InputInfo& x) { return x.shape.has_value(); });
   if (ranked == in.end()) return rules::output(dtype, std::nullopt);
   Shape y = *ranked->shape;
   const size_t axis = TANDEM_TRY(normalize_axis(op.axis, y.rank()));
@@ -36,8 +37,10 @@ Inferred infer(const Concat& op, InputInfos in, size_t output_count) {
     const std::string what = fmt::format("input {}", i);
     TANDEM_TRY(rules::expect_rank(in[i], y.rank(), what));
     const int64_t extent = in[i].shape ? (*in[i].shape)[axis] : kDynamic;
-    if (total == 0) total = extent;  // a symbol survives beside nothing
-    else if (extent != 0) total = extent < 0 || total < 0 ? kDynamic : total + extent;
+    if (total == 0)
+      total = extent;  // a symbol survives beside nothing
+    else if (extent != 0)
+      total = extent < 0 || total < 0 ? kDynamic : total + extent;
     if (total > rules::kMaxElements) return bad_input("the result is too large");
     if (!in[i].shape) continue;
     Shape aligned = *in[i].shape;
@@ -54,7 +57,8 @@ Inferred infer(const Split& op, InputInfos in, size_t output_count) {
   const InputInfo* extents = rules::optional_input(in, 1);
   if (extents) {
     TANDEM_TRY(rules::expect_integer(*extents, "extents"));
-    if (const auto count = rules::length_of(*extents); count && *count != static_cast<int64_t>(output_count)) {
+    if (const auto count = rules::length_of(*extents);
+        count && *count != static_cast<int64_t>(output_count)) {
       return bad_input(fmt::format("{} extents for {} outputs", *count, output_count));
     }
   }
@@ -74,13 +78,15 @@ Inferred infer(const Split& op, InputInfos in, size_t output_count) {
       extent = dim_of_int(element);
     } else if (whole >= 0 && i + 1 == output_count) {
       extent = whole - part * (parts - 1);
-      if (extent < 0) return bad_input(fmt::format("axis of {} elements does not split into {} parts", whole, parts));
+      if (extent < 0)
+        return bad_input(fmt::format("axis of {} elements does not split into {} parts", whole, parts));
     }
     sum = sum < 0 || extent < 0 ? kDynamic : sum + extent;
     if (sum > rules::kMaxElements) return bad_input("the extents are too large");
     (*out[i].shape)[axis] = extent;
   }
-  if (sum >= 0 && whole >= 0 && sum != whole) return bad_input(fmt::format("extents add up to {}, the axis has {}", sum, whole));
+  if (sum >= 0 && whole >= 0 && sum != whole)
+    return bad_input(fmt::format("extents add up to {}, the axis has {}", sum, whole));
   return out;
 }
 
@@ -119,7 +125,8 @@ Inferred infer(const Slice&, InputInfos in, size_t output_count) {
   if (!x.shape) return rules::output(x.dtype, std::nullopt);
   const size_t rank = x.shape->rank();
   if (!count) return rules::output(x.dtype, rules::unknown_of_rank(rank));
-  if (*count > static_cast<int64_t>(rank)) return bad_input(fmt::format("{} axes of x {}", *count, x.shape->to_string()));
+  if (*count > static_cast<int64_t>(rank))
+    return bad_input(fmt::format("{} axes of x {}", *count, x.shape->to_string()));
   std::vector<size_t> axes(static_cast<size_t>(*count));
   std::iota(axes.begin(), axes.end(), size_t{0});
   if (const InputInfo* given = rules::optional_input(in, 3)) {
@@ -136,7 +143,8 @@ Inferred infer(const Slice&, InputInfos in, size_t output_count) {
     int64_t& extent = y[axes[i]];
     const int64_t start = element(1, i, 0), end = element(2, i, 0), step = element(4, i, 1);
     if (step == 0) return bad_input(fmt::format("the step of axis {} is 0", axes[i]));
-    const bool to_the_end = is_known_int(end) ? end >= INT32_MAX : extent < 0 && dim_of_int(end) == extent && extent != kDynamic;
+    const bool to_the_end =
+        is_known_int(end) ? end >= INT32_MAX : extent < 0 && dim_of_int(end) == extent && extent != kDynamic;
     if (start == 0 && step == 1 && extent < 0 && to_the_end) continue;  // everything, however much that is
     const bool known = extent >= 0 && is_known_int(start) && is_known_int(end) && is_known_int(step);
     extent = known ? sliced_extent(extent, start, end, step) : kDynamic;
@@ -149,7 +157,8 @@ Inferred infer(const Pad& op, InputInfos in, size_t output_count) {
   const InputInfo &x = in[0], &pads = in[1];
   TANDEM_TRY(rules::expect_integer(pads, "pads"));
   TANDEM_TRY(rules::expect_rank(pads, 1, "pads"));
-  if (const InputInfo* value = rules::optional_input(in, 2)) TANDEM_TRY(rules::expect_scalar(*value, "value"));
+  if (const InputInfo* value = rules::optional_input(in, 2))
+    TANDEM_TRY(rules::expect_scalar(*value, "value"));
   if (!x.shape) return rules::output(x.dtype, std::nullopt);
   const size_t rank = x.shape->rank();
   std::vector<size_t> axes(rank);
@@ -174,13 +183,15 @@ Inferred infer(const Pad& op, InputInfos in, size_t output_count) {
       if (op.mode == PadMode::kReflect && extent >= 0 && pad >= std::max<int64_t>(extent, 1)) {
         return bad_input(fmt::format("axis {} of {} elements cannot reflect {}", axes[i], extent, pad));
       }
-      if (op.mode != PadMode::kConstant && extent == 0 && pad > 0) return bad_input(fmt::format("axis {} is empty", axes[i]));
+      if (op.mode != PadMode::kConstant && extent == 0 && pad > 0)
+        return bad_input(fmt::format("axis {} is empty", axes[i]));
     }
     if (begin == 0 && end == 0) continue;
     const int64_t before = extent;
     extent = extent >= 0 && is_known_int(begin) && is_known_int(end) ? extent + begin + end : kDynamic;
     if (extent < kDynamic || (before >= 0 && extent == -1 && is_known_int(begin) && is_known_int(end))) {
-      return bad_input(fmt::format("pads {} and {} crop more than the {} elements of axis {}", begin, end, before, axes[i]));
+      return bad_input(fmt::format("pads {} and {} crop more than the {} elements of axis {}", begin, end,
+                                   before, axes[i]));
     }
   }
   return rules::output(x.dtype, std::move(y));
@@ -193,11 +204,13 @@ Inferred infer(const Expand&, InputInfos in, size_t output_count) {
   TANDEM_TRY(rules::expect_rank(wanted, 1, "shape"));
   const std::optional<int64_t> rank = rules::length_of(wanted);
   if (!rank || !x.shape) return rules::output(x.dtype, std::nullopt);
-  if (*rank > static_cast<int64_t>(rules::kMaxRank)) return bad_input(fmt::format("rank {} is above the limit", *rank));
+  if (*rank > static_cast<int64_t>(rules::kMaxRank))
+    return bad_input(fmt::format("rank {} is above the limit", *rank));
   Shape target = rules::unknown_of_rank(static_cast<size_t>(*rank));
   for (size_t i = 0; wanted.ints && i < target.rank(); ++i) {
     const int64_t element = (*wanted.ints)[i];
-    if (is_known_int(element) && element < 0) return bad_input(fmt::format("shape has the element {}", element));
+    if (is_known_int(element) && element < 0)
+      return bad_input(fmt::format("shape has the element {}", element));
     target[i] = dim_of_int(element);
   }
   return rules::output(x.dtype, TANDEM_TRY(rules::broadcast(x.shape, target)));
@@ -239,7 +252,9 @@ Inferred infer(const DepthToSpace& op, InputInfos in, size_t output_count) {
   if (y[1] >= 0 && y[1] % (b * b) != 0) {
     return bad_input(fmt::format("{} channels do not divide into blocks of {} by {}", y[1], b, b));
   }
-  if (b != 1) y = Shape{y[0], y[1] >= 0 ? y[1] / (b * b) : kDynamic, y[2] >= 0 ? y[2] * b : kDynamic, y[3] >= 0 ? y[3] * b : kDynamic};
+  if (b != 1)
+    y = Shape{y[0], y[1] >= 0 ? y[1] / (b * b) : kDynamic, y[2] >= 0 ? y[2] * b : kDynamic,
+              y[3] >= 0 ? y[3] * b : kDynamic};
   return rules::output(in[0].dtype, std::move(y));
 }
 
@@ -250,17 +265,20 @@ Inferred infer(const SpaceToDepth& op, InputInfos in, size_t output_count) {
   Shape y = in[0].shape ? *in[0].shape : rules::unknown_of_rank(4);
   const int64_t b = op.blocksize;
   for (size_t i : {size_t{2}, size_t{3}}) {
-    if (y[i] >= 0 && y[i] % b != 0) return bad_input(fmt::format("extent {} does not divide into blocks of {}", y[i], b));
+    if (y[i] >= 0 && y[i] % b != 0)
+      return bad_input(fmt::format("extent {} does not divide into blocks of {}", y[i], b));
   }
   int64_t channels = kDynamic;
-  if (y[1] >= 0 && __builtin_mul_overflow(y[1], b * b, &channels)) return bad_input("the result is too large");
+  if (y[1] >= 0 && __builtin_mul_overflow(y[1], b * b, &channels))
+    return bad_input("the result is too large");
   if (b != 1) y = Shape{y[0], channels, y[2] >= 0 ? y[2] / b : kDynamic, y[3] >= 0 ? y[3] / b : kDynamic};
   return rules::output(in[0].dtype, std::move(y));
 }
 
 Inferred infer(const Trilu&, InputInfos in, size_t output_count) {
   TANDEM_TRY(rules::check_arity(in, output_count, {1, 2, 1}));
-  if (in[0].shape && in[0].shape->rank() < 2) return bad_input(fmt::format("x has shape {}, expected rank 2 or more", in[0].shape->to_string()));
+  if (in[0].shape && in[0].shape->rank() < 2)
+    return bad_input(fmt::format("x has shape {}, expected rank 2 or more", in[0].shape->to_string()));
   if (const InputInfo* k = rules::optional_input(in, 1)) {
     TANDEM_TRY(rules::expect_integer(*k, "k"));
     TANDEM_TRY(rules::expect_scalar(*k, "k"));

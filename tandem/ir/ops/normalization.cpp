@@ -30,7 +30,8 @@ Inferred infer(const BatchNorm& op, InputInfos in, size_t output_count) {
   const int64_t channels = x.shape && x.shape->rank() == 1 ? 1 : channels_of(x);
   constexpr std::string_view kNames[] = {"x", "scale", "bias", "mean", "variance"};
   for (size_t i = 1; i < 5; ++i) TANDEM_TRY(rules::expect_channels(&in[i], channels, kNames[i]));
-  return rules::outputs({{x.dtype, x.shape}, {in[3].dtype, in[3].shape}, {in[4].dtype, in[4].shape}}, output_count);
+  return rules::outputs({{x.dtype, x.shape}, {in[3].dtype, in[3].shape}, {in[4].dtype, in[4].shape}},
+                        output_count);
 }
 
 Inferred infer(const LayerNorm& op, InputInfos in, size_t output_count) {
@@ -41,9 +42,11 @@ Inferred infer(const LayerNorm& op, InputInfos in, size_t output_count) {
     const size_t axis = TANDEM_TRY(normalize_axis(op.axis, x.shape->rank()));
     for (size_t i = axis; i < x.shape->rank(); ++i) (*statistics)[i] = 1;
     TANDEM_TRY(rules::broadcasts_to(in[1].shape, x.shape, "scale"));
-    if (const InputInfo* bias = rules::optional_input(in, 2)) TANDEM_TRY(rules::broadcasts_to(bias->shape, x.shape, "bias"));
+    if (const InputInfo* bias = rules::optional_input(in, 2))
+      TANDEM_TRY(rules::broadcasts_to(bias->shape, x.shape, "bias"));
   }
-  return rules::outputs({{x.dtype, x.shape}, {DType::kF32, statistics}, {DType::kF32, statistics}}, output_count);
+  return rules::outputs({{x.dtype, x.shape}, {DType::kF32, statistics}, {DType::kF32, statistics}},
+                        output_count);
 }
 
 Inferred infer(const InstanceNorm&, InputInfos in, size_t output_count) {
@@ -63,8 +66,10 @@ Inferred infer(const GroupNorm& op, InputInfos in, size_t output_count) {
   }
   for (size_t i = 1; i < 3; ++i) {
     const std::string_view what = i == 1 ? "scale" : "bias";
-    if (rules::length_of(in[i]) == op.num_groups) TANDEM_TRY(rules::expect_rank(in[i], 1, what));
-    else TANDEM_TRY(rules::expect_channels(&in[i], channels, what));
+    if (rules::length_of(in[i]) == op.num_groups)
+      TANDEM_TRY(rules::expect_rank(in[i], 1, what));
+    else
+      TANDEM_TRY(rules::expect_channels(&in[i], channels, what));
   }
   return rules::output(in[0].dtype, in[0].shape);
 }

@@ -21,7 +21,8 @@ struct Softmax {
   }
 };
 
-// Inputs: x [N,C,...], scale, bias, mean, variance [C]. Outputs: y; in training also running mean and variance.
+// Inputs: x [N,C,...], scale, bias, mean, variance [C]. Outputs: y; in training also running mean and
+// variance.
 struct BatchNorm {
   static constexpr std::string_view kName = "BatchNorm";
   float epsilon = 1e-5f;
@@ -35,7 +36,8 @@ struct BatchNorm {
   }
 };
 
-// Inputs: x, scale, bias (optional), over the dimensions from axis on. Outputs: y, mean, inverse deviation (optional).
+// Inputs: x, scale, bias (optional), over the dimensions from axis on. Outputs: y, mean, inverse deviation
+// (optional).
 struct LayerNorm {
   static constexpr std::string_view kName = "LayerNorm";
   int64_t axis = -1;

@@ -4,6 +4,8 @@
 
 namespace tandem::ir {
 
-Inferred infer(const Opaque&, InputInfos, size_t output_count) { return std::vector<OutputInfo>(output_count); }
+Inferred infer(const Opaque&, InputInfos, size_t output_count) {
+  return std::vector<OutputInfo>(output_count);
+}
 
 }  // namespace tandem::ir

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opaque: an op that Tandem does not know. It keeps its attributes, so it can be inspected, cut around and written back.
+// Opaque: an op that Tandem does not know. It keeps its attributes, so it can be inspected, cut around and
+// written back.
 #pragma once
 
 #include <map>
@@ -10,7 +11,8 @@
 
 namespace tandem::ir {
 
-// An attribute in the owner's own encoding (sub-graphs, sparse tensors), opaque to everyone but the room that read it.
+// An attribute in the owner's own encoding (sub-graphs, sparse tensors), opaque to everyone but the room that
+// read it.
 struct EncodedAttribute {
   std::string bytes;
   friend bool operator==(const EncodedAttribute&, const EncodedAttribute&) = default;
@@ -22,7 +24,7 @@ using AttributeMap = std::map<std::string, AttributeValue>;
 
 struct Opaque {
   static constexpr std::string_view kName = "Opaque";
-  std::string domain;   // "" is the default ONNX domain; "xir" for XIR ops
+  std::string domain;  // "" is the default ONNX domain; "xir" for XIR ops
   std::string op_type;
   int64_t version = 0;  // opset version of the domain it was read under
   AttributeMap attributes;

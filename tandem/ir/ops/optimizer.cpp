@@ -18,13 +18,15 @@ Inferred step(InputInfos in, size_t output_count, size_t states) {
   }
   TANDEM_TRY(rules::expect_scalar(in[0], "rate"));
   TANDEM_TRY(rules::expect_scalar(in[1], "step"));
-  if (output_count > count * (1 + states)) return bad_input(fmt::format("{} outputs for {} tensors", output_count, count));
+  if (output_count > count * (1 + states))
+    return bad_input(fmt::format("{} outputs for {} tensors", output_count, count));
   std::vector<OutputInfo> out;
   for (size_t i = 0; i < count; ++i) {
     std::optional<Shape> shape = in[2 + i].shape;
     for (size_t other = 1; other < per_tensor; ++other) {
       const std::optional<Shape>& like = in[2 + other * count + i].shape;
-      if (shape && like) shape = TANDEM_TRY(rules::merge(*shape, *like, other == 1 ? "a gradient" : "an optimizer state"));
+      if (shape && like)
+        shape = TANDEM_TRY(rules::merge(*shape, *like, other == 1 ? "a gradient" : "an optimizer state"));
     }
     out.push_back({in[2 + i].dtype, std::move(shape)});
   }

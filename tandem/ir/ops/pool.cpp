@@ -32,7 +32,8 @@ Inferred infer(const GlobalPool& op, InputInfos in, size_t output_count) {
   if (op.kind == PoolKind::kLp && op.p < 1) return bad_input(fmt::format("p is {}", op.p));
   std::optional<Shape> y = in[0].shape;
   if (y) {
-    if (y->rank() < 3) return bad_input(fmt::format("a pool needs a spatial dimension, x has shape {}", y->to_string()));
+    if (y->rank() < 3)
+      return bad_input(fmt::format("a pool needs a spatial dimension, x has shape {}", y->to_string()));
     for (size_t i = 2; i < y->rank(); ++i) (*y)[i] = 1;
   }
   return rules::output(in[0].dtype, std::move(y));

@@ -9,7 +9,8 @@ namespace {
 
 // A scale is a scalar, or one number per index of the axis.
 Status check_scale(const InputInfo& x, int64_t axis, const InputInfo& scale, const InputInfo* zero_point) {
-  if (scale.shape && zero_point && zero_point->shape) TANDEM_TRY(rules::merge(*scale.shape, *zero_point->shape, "zero point"));
+  if (scale.shape && zero_point && zero_point->shape)
+    TANDEM_TRY(rules::merge(*scale.shape, *zero_point->shape, "zero point"));
   if (!x.shape || !scale.shape || scale.shape->rank() == 0) return {};
   if (scale.shape->rank() != 1) {
     return unsupported(fmt::format("scale has shape {}", scale.shape->to_string()))
@@ -34,14 +35,16 @@ Inferred infer(const DequantizeLinear& op, InputInfos in, size_t output_count) {
   TANDEM_TRY(rules::check_arity(in, output_count, {2, 3, 1}));
   TANDEM_TRY(rules::expect_integer(in[0], "x"));
   const InputInfo* zero_point = rules::optional_input(in, 2);
-  if (zero_point && in[0].dtype_known) TANDEM_TRY(rules::expect_dtype(*zero_point, in[0].dtype, "zero point"));
+  if (zero_point && in[0].dtype_known)
+    TANDEM_TRY(rules::expect_dtype(*zero_point, in[0].dtype, "zero point"));
   TANDEM_TRY(check_scale(in[0], op.axis, in[1], zero_point));
   return rules::output(in[1].dtype, in[0].shape);
 }
 
 Inferred infer(const DynamicQuantizeLinear&, InputInfos in, size_t output_count) {
   TANDEM_TRY(rules::check_arity(in, output_count, {1, 1, 3}));
-  return rules::outputs({{DType::kU8, in[0].shape}, {DType::kF32, Shape{}}, {DType::kU8, Shape{}}}, output_count);
+  return rules::outputs({{DType::kU8, in[0].shape}, {DType::kF32, Shape{}}, {DType::kU8, Shape{}}},
+                        output_count);
 }
 
 Inferred infer(const Requantize&, InputInfos in, size_t output_count) {
@@ -53,7 +56,8 @@ Inferred infer(const QLinearConv& op, InputInfos in, size_t output_count) {
   TANDEM_TRY(rules::check_arity(in, output_count, {8, 9, 1}));
   std::optional<Shape> y = TANDEM_TRY(rules::convolve(op.window, op.group, in[0], in[3]));
   const int64_t channels = y ? (*y)[1] : kDynamic;
-  for (size_t i : {size_t{1}, size_t{2}, size_t{6}, size_t{7}}) TANDEM_TRY(rules::expect_scalar(in[i], "a scale or zero point of x or y"));
+  for (size_t i : {size_t{1}, size_t{2}, size_t{6}, size_t{7}})
+    TANDEM_TRY(rules::expect_scalar(in[i], "a scale or zero point of x or y"));
   if (in[4].shape && in[4].shape->rank() == 1 && (*in[4].shape)[0] != 1) {
     TANDEM_TRY(rules::expect_channels(&in[4], channels, "the scale of w"));
   }

@@ -12,8 +12,10 @@ namespace {
 Shape reduced(const Shape& x, const std::vector<size_t>& axes, bool keepdims) {
   Shape y;
   for (size_t i = 0; i < x.rank(); ++i) {
-    if (std::find(axes.begin(), axes.end(), i) == axes.end()) y.push_back(x[i]);
-    else if (keepdims) y.push_back(1);
+    if (std::find(axes.begin(), axes.end(), i) == axes.end())
+      y.push_back(x[i]);
+    else if (keepdims)
+      y.push_back(1);
   }
   return y;
 }
@@ -48,7 +50,8 @@ Inferred infer(const ArgReduce& op, InputInfos in, size_t output_count) {
   const InputInfo& x = in[0];
   if (!x.shape) return rules::output(DType::kI64, std::nullopt);
   const size_t axis = TANDEM_TRY(normalize_axis(op.axis, x.shape->rank()));
-  if ((*x.shape)[axis] == 0) return bad_input(fmt::format("axis {} of x {} is empty", op.axis, x.shape->to_string()));
+  if ((*x.shape)[axis] == 0)
+    return bad_input(fmt::format("axis {} of x {} is empty", op.axis, x.shape->to_string()));
   return rules::output(DType::kI64, reduced(*x.shape, {axis}, op.keepdims));
 }
 

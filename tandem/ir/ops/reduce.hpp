@@ -10,8 +10,8 @@ namespace tandem::ir {
 enum class ReduceKind : uint8_t { kSum, kMean, kMax, kMin, kProd, kL1, kL2, kLogSum, kLogSumExp, kSumSquare };
 template <>
 struct EnumNames<ReduceKind> {
-  static constexpr std::array<std::string_view, 10> names = {"sum", "mean", "max", "min", "prod", "l1", "l2", "log_sum",
-                                                             "log_sum_exp", "sum_square"};
+  static constexpr std::array<std::string_view, 10> names = {
+      "sum", "mean", "max", "min", "prod", "l1", "l2", "log_sum", "log_sum_exp", "sum_square"};
 };
 
 // Inputs: x, axes (i64, optional: all axes, or none when noop_with_empty_axes).

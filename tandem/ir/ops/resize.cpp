@@ -20,7 +20,8 @@ const InputInfo* given(InputInfos in, size_t index) {
 Status check_scales(const Tensor& scales) {
   for (int64_t i = 0; i < scales.elements(); ++i) {
     const double scale = element_as_double(scales, i);
-    if (!(scale > 0) || !std::isfinite(scale)) return bad_input(fmt::format("scale {} of axis {} is not positive and finite", scale, i));
+    if (!(scale > 0) || !std::isfinite(scale))
+      return bad_input(fmt::format("scale {} of axis {} is not positive and finite", scale, i));
   }
   return {};
 }
@@ -35,7 +36,8 @@ Result<Shape> by_scales(const Resize& op, Shape y, const std::vector<size_t>& ax
   TANDEM_TRY(check_scales(*scales.constant));
   const bool crops = op.coordinates == CoordinateRule::kTfCropAndResize;
   const InputInfo* roi = given(in, 1);
-  const bool roi_known = roi && roi->constant && roi->constant->elements() == static_cast<int64_t>(2 * axes.size());
+  const bool roi_known =
+      roi && roi->constant && roi->constant->elements() == static_cast<int64_t>(2 * axes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     int64_t& extent = y[axes[i]];
     float scale = static_cast<float>(element_as_double(*scales.constant, static_cast<int64_t>(i)));
@@ -71,13 +73,17 @@ void keep_aspect(AspectPolicy policy, const Shape& x, const std::vector<size_t>&
       return;
     }
     const double scale = static_cast<double>(y[axis]) / static_cast<double>(x[axis]);
-    if (axis == axes[0]) common = scale;
-    else common = policy == AspectPolicy::kNotLarger ? std::min(common, scale) : std::max(common, scale);
+    if (axis == axes[0])
+      common = scale;
+    else
+      common = policy == AspectPolicy::kNotLarger ? std::min(common, scale) : std::max(common, scale);
   }
-  for (size_t axis : axes) y[axis] = static_cast<int64_t>(std::floor(common * static_cast<double>(x[axis]) + 0.5));
+  for (size_t axis : axes)
+    y[axis] = static_cast<int64_t>(std::floor(common * static_cast<double>(x[axis]) + 0.5));
 }
 
-Result<Shape> by_sizes(const Resize& op, const Shape& x, const std::vector<size_t>& axes, const InputInfo& sizes) {
+Result<Shape> by_sizes(const Resize& op, const Shape& x, const std::vector<size_t>& axes,
+                       const InputInfo& sizes) {
   Shape y = x;
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t element = sizes.ints ? (*sizes.ints)[i] : kUnknownInt;
@@ -96,7 +102,8 @@ Inferred infer(const Resize& op, InputInfos in, size_t output_count) {
   TANDEM_TRY(rules::check_arity(in, output_count, {1, 4, 1}));
   const InputInfo& x = in[0];
   const InputInfo *scales = given(in, 2), *sizes = given(in, 3);
-  if ((scales != nullptr) == (sizes != nullptr)) return bad_input("exactly one of scales and sizes must be given");
+  if ((scales != nullptr) == (sizes != nullptr))
+    return bad_input("exactly one of scales and sizes must be given");
   if (sizes) TANDEM_TRY(rules::expect_integer(*sizes, "sizes"));
   const InputInfo& target = scales ? *scales : *sizes;
   TANDEM_TRY(rules::expect_rank(target, 1, scales ? "scales" : "sizes"));
@@ -105,9 +112,11 @@ Inferred infer(const Resize& op, InputInfos in, size_t output_count) {
   std::iota(axes.begin(), axes.end(), size_t{0});
   if (!op.axes.empty()) axes = TANDEM_TRY(rules::normalize_axes(op.axes, x.shape->rank()));
   if (const auto count = rules::length_of(target); count && *count != static_cast<int64_t>(axes.size())) {
-    return bad_input(fmt::format("{} has {} elements for {} axes", scales ? "scales" : "sizes", *count, axes.size()));
+    return bad_input(
+        fmt::format("{} has {} elements for {} axes", scales ? "scales" : "sizes", *count, axes.size()));
   }
-  Shape y = scales ? TANDEM_TRY(by_scales(op, *x.shape, axes, in)) : TANDEM_TRY(by_sizes(op, *x.shape, axes, *sizes));
+  Shape y = scales ? TANDEM_TRY(by_scales(op, *x.shape, axes, in))
+                   : TANDEM_TRY(by_sizes(op, *x.shape, axes, *sizes));
   return rules::output(x.dtype, std::move(y));
 }
 

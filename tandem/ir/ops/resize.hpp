@@ -13,16 +13,26 @@ struct EnumNames<ResizeMode> {
   static constexpr std::array<std::string_view, 3> names = {"nearest", "linear", "cubic"};
 };
 
-enum class CoordinateRule : uint8_t { kHalfPixel, kHalfPixelSymmetric, kPytorchHalfPixel, kAlignCorners, kAsymmetric, kTfCropAndResize };
+enum class CoordinateRule : uint8_t {
+  kHalfPixel,
+  kHalfPixelSymmetric,
+  kPytorchHalfPixel,
+  kAlignCorners,
+  kAsymmetric,
+  kTfCropAndResize
+};
 template <>
 struct EnumNames<CoordinateRule> {
-  static constexpr std::array<std::string_view, 6> names = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize"};
+  static constexpr std::array<std::string_view, 6> names = {"half_pixel",         "half_pixel_symmetric",
+                                                            "pytorch_half_pixel", "align_corners",
+                                                            "asymmetric",         "tf_crop_and_resize"};
 };
 
 enum class NearestRule : uint8_t { kRoundPreferFloor, kRoundPreferCeil, kFloor, kCeil };
 template <>
 struct EnumNames<NearestRule> {
-  static constexpr std::array<std::string_view, 4> names = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+  static constexpr std::array<std::string_view, 4> names = {"round_prefer_floor", "round_prefer_ceil",
+                                                            "floor", "ceil"};
 };
 
 enum class AspectPolicy : uint8_t { kStretch, kNotLarger, kNotSmaller };

@@ -9,7 +9,8 @@ namespace tandem::ir::rules {
 Status check_arity(InputInfos in, size_t output_count, const Arity& arity) {
   for (size_t i = 0; i < arity.inputs_required; ++i) {
     if (i >= in.size() || !in[i].present) {
-      return bad_input(fmt::format("input {} is missing", i)).because(fmt::format("{} are needed", arity.inputs_required));
+      return bad_input(fmt::format("input {} is missing", i))
+          .because(fmt::format("{} are needed", arity.inputs_required));
     }
   }
   if (in.size() > arity.inputs_allowed) {
@@ -33,7 +34,8 @@ std::vector<OutputInfo> outputs(std::vector<OutputInfo> all, size_t output_count
 }
 
 Status check_size(const Shape& shape) {
-  if (shape.rank() > kMaxRank) return bad_input(fmt::format("rank {} is above the limit of {}", shape.rank(), kMaxRank));
+  if (shape.rank() > kMaxRank)
+    return bad_input(fmt::format("rank {} is above the limit of {}", shape.rank(), kMaxRank));
   int64_t n = 1;
   for (int64_t d : shape) {
     if (__builtin_mul_overflow(n, std::max<int64_t>(d, 1), &n) || n > kMaxElements) {
@@ -91,17 +93,24 @@ Result<std::optional<Shape>> broadcast(const std::optional<Shape>& a, const std:
     const int64_t x = i < a->rank() ? (*a)[a->rank() - 1 - i] : 1;
     const int64_t y = i < b->rank() ? (*b)[b->rank() - 1 - i] : 1;
     int64_t& out = dims[rank - 1 - i];
-    if (x == y || y == 1) out = x;
-    else if (x == 1) out = y;
-    else if (x < 0 && y < 0) out = kDynamic;  // either may turn out to be 1
-    else if (x < 0) out = y;
-    else if (y < 0) out = x;
-    else return bad_input(fmt::format("shapes {} and {} do not broadcast", a->to_string(), b->to_string()));
+    if (x == y || y == 1)
+      out = x;
+    else if (x == 1)
+      out = y;
+    else if (x < 0 && y < 0)
+      out = kDynamic;  // either may turn out to be 1
+    else if (x < 0)
+      out = y;
+    else if (y < 0)
+      out = x;
+    else
+      return bad_input(fmt::format("shapes {} and {} do not broadcast", a->to_string(), b->to_string()));
   }
   return std::optional<Shape>(Shape(std::move(dims)));
 }
 
-Status broadcasts_to(const std::optional<Shape>& from, const std::optional<Shape>& to, std::string_view what) {
+Status broadcasts_to(const std::optional<Shape>& from, const std::optional<Shape>& to,
+                     std::string_view what) {
   if (!from || !to) return {};
   bool fits = from->rank() <= to->rank();
   for (size_t i = 0; fits && i < from->rank(); ++i) {
@@ -109,7 +118,8 @@ Status broadcasts_to(const std::optional<Shape>& from, const std::optional<Shape
     fits = x < 0 || y < 0 || x == 1 || x == y;
   }
   if (fits) return {};
-  return bad_input(fmt::format("{} of shape {} does not broadcast to {}", what, from->to_string(), to->to_string()));
+  return bad_input(
+      fmt::format("{} of shape {} does not broadcast to {}", what, from->to_string(), to->to_string()));
 }
 
 Result<DType> common_dtype(InputInfos in) {
@@ -118,7 +128,8 @@ Result<DType> common_dtype(InputInfos in) {
     if (!input.present || !input.dtype_known) continue;
     if (!first) first = &input;
     if (input.dtype != first->dtype) {
-      return bad_input(fmt::format("inputs of different types: {} and {}", to_string(first->dtype), to_string(input.dtype)));
+      return bad_input(fmt::format("inputs of different types: {} and {}", to_string(first->dtype),
+                                   to_string(input.dtype)));
     }
   }
   return first ? first->dtype : in.empty() ? DType::kF32 : in[0].dtype;
@@ -142,7 +153,8 @@ Status expect_rank(const InputInfo& input, size_t rank, std::string_view what) {
 Status expect_scalar(const InputInfo& input, std::string_view what) {
   if (!input.shape) return {};
   for (int64_t d : *input.shape) {
-    if (d >= 0 && d != 1) return bad_input(fmt::format("{} has shape {}, expected a scalar", what, input.shape->to_string()));
+    if (d >= 0 && d != 1)
+      return bad_input(fmt::format("{} has shape {}, expected a scalar", what, input.shape->to_string()));
   }
   return {};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the shape rules of all ops share: counting inputs, limits against hostile numbers, dimensions that may be unknown.
+// What the shape rules of all ops share: counting inputs, limits against hostile numbers, dimensions that may
+// be unknown.
 #pragma once
 
 #include <string>
@@ -39,10 +40,12 @@ Shape unknown_of_rank(size_t rank);
 
 // One extent from two statements about it; nothing when they contradict each other.
 std::optional<int64_t> merge(int64_t a, int64_t b);
-// Dimension by dimension; error when ranks or known dimensions differ. `what` names the second for the message.
+// Dimension by dimension; error when ranks or known dimensions differ. `what` names the second for the
+// message.
 Result<Shape> merge(const Shape& a, const Shape& b, std::string_view what);
 
-// The product of dimensions: a symbol survives when everything else is 1. Precondition: factors passed check_size().
+// The product of dimensions: a symbol survives when everything else is 1. Precondition: factors passed
+// check_size().
 int64_t product(std::span<const int64_t> dims);
 
 // NumPy broadcasting with symbols; unknown when one of the shapes is.
@@ -69,8 +72,10 @@ Result<std::vector<size_t>> normalize_axes(const std::vector<int64_t>& axes, siz
 // Every value in [low, high].
 Status check_range(const std::vector<int64_t>& values, int64_t low, int64_t high, std::string_view what);
 
-// y [N,O,spatial...] of a convolution of x [N,C,spatial...] with w [O,C/group,kernel...]; unknown when x and w are.
-Result<std::optional<Shape>> convolve(const Window& window, int64_t group, const InputInfo& x, const InputInfo& w);
+// y [N,O,spatial...] of a convolution of x [N,C,spatial...] with w [O,C/group,kernel...]; unknown when x and
+// w are.
+Result<std::optional<Shape>> convolve(const Window& window, int64_t group, const InputInfo& x,
+                                      const InputInfo& w);
 // A per-channel vector: shape [channels] when both are known.
 Status expect_channels(const InputInfo* vector, int64_t channels, std::string_view what);
 

@@ -10,7 +10,8 @@ namespace tandem::ir {
 namespace {
 
 Status check_window(const Window& window, size_t n) {
-  const auto check_length = [&](const std::vector<int64_t>& values, size_t expected, std::string_view what) -> Status {
+  const auto check_length = [&](const std::vector<int64_t>& values, size_t expected,
+                                std::string_view what) -> Status {
     if (values.empty() || values.size() == expected) return {};
     return bad_input(fmt::format("{} has {} entries for {} spatial dimensions", what, values.size(), n));
   };
@@ -45,8 +46,10 @@ Result<ResolvedWindow> resolve(const Window& window, const std::vector<int64_t>&
     int64_t begin = 0, end = 0, out = kDynamic;
     if (window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower) {
       // As many windows as strides start inside the input; one stride keeps the extent, known or not.
-      if (in >= 0) out = (in + stride - 1) / stride;
-      else if (stride == 1) out = in;
+      if (in >= 0)
+        out = (in + stride - 1) / stride;
+      else if (stride == 1)
+        out = in;
       if (in < 0 && stride != 1) {
         begin = end = kDynamic;
       } else {
@@ -61,8 +64,10 @@ Result<ResolvedWindow> resolve(const Window& window, const std::vector<int64_t>&
       }
       if (in >= 0) {
         const int64_t room = in + begin + end - extent;
-        if (room < 0) out = 0;
-        else out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+        if (room < 0)
+          out = 0;
+        else
+          out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
         if (ceil_mode && out > 0 && (out - 1) * stride >= in + begin) --out;
       } else if (stride == 1 && begin + end == extent - 1) {
         out = in;
@@ -70,7 +75,8 @@ Result<ResolvedWindow> resolve(const Window& window, const std::vector<int64_t>&
     }
     if (in >= 0 && out <= 0) {
       return bad_input(fmt::format("the output of spatial dimension {} would be empty", i))
-          .because(fmt::format("extent {} with pads {} and {} is smaller than the dilated kernel of {}", in, begin, end, extent));
+          .because(fmt::format("extent {} with pads {} and {} is smaller than the dilated kernel of {}", in,
+                               begin, end, extent));
     }
     resolved.pad_begin.push_back(begin);
     resolved.pad_end.push_back(end);

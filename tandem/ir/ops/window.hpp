@@ -13,8 +13,8 @@ struct EnumNames<AutoPad> {
   static constexpr std::array<std::string_view, 4> names = {"explicit", "same_upper", "same_lower", "valid"};
 };
 
-// All vectors have one entry per spatial dimension, pads two: all begins, then all ends (ONNX order). Empty strides,
-// dilations and pads mean 1, 1 and 0.
+// All vectors have one entry per spatial dimension, pads two: all begins, then all ends (ONNX order). Empty
+// strides, dilations and pads mean 1, 1 and 0.
 struct Window {
   std::vector<int64_t> kernel;
   std::vector<int64_t> strides;
@@ -34,9 +34,9 @@ struct ResolvedWindow {
   std::vector<int64_t> output;              // spatial output extents; kDynamic where the input is
 };
 
-// Checks ranks and values (kernel, strides, dilations >= 1, pads as given) and resolves auto_pad for `spatial` input
-// extents (kDynamic allowed). With ceil_mode the last window may start inside the input or its begin padding only.
-// Error when an output extent would be <= 0.
+// Checks ranks and values (kernel, strides, dilations >= 1, pads as given) and resolves auto_pad for
+// `spatial` input extents (kDynamic allowed). With ceil_mode the last window may start inside the input or
+// its begin padding only. Error when an output extent would be <= 0.
 Result<ResolvedWindow> resolve(const Window& window, const std::vector<int64_t>& spatial, bool ceil_mode);
 
 }  // namespace tandem::ir
