@@ -22,6 +22,13 @@ std::string kind_of(const T& op) {
 
 }  // namespace
 
+Op::Op() = default;
+Op::Op(const Op& other) = default;
+Op::Op(Op&& other) noexcept = default;
+Op& Op::operator=(const Op& other) = default;
+Op& Op::operator=(Op&& other) noexcept = default;
+Op::~Op() = default;
+
 std::string_view op_name(const Op& op) {
   return std::visit(
       [](const auto& o) -> std::string_view {

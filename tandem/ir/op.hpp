@@ -24,7 +24,7 @@
 
 namespace tandem::ir {
 
-using Op =
+using AnyOp =
     std::variant<Conv, ConvTranspose, Pool, GlobalPool, Gemm, MatMul, Unary, Clip, Binary, Variadic, Where,
                  Cast, CastLike, Identity, Dropout, Reduce, ArgReduce, CumSum, TopK, Softmax, BatchNorm,
                  LayerNorm, InstanceNorm, GroupNorm, Lrn, LpNorm, MeanVarianceNorm, Reshape, Flatten, Squeeze,
@@ -33,6 +33,19 @@ using Op =
                  Size, ConstantOfShape, Range, EyeLike, NonZero, QuantizeLinear, DequantizeLinear,
                  DynamicQuantizeLinear, Requantize, QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger,
                  SoftmaxCrossEntropyLoss, NegativeLogLikelihoodLoss, Adam, Momentum, Adagrad, Opaque>;
+
+// The variant itself: std::visit, std::get_if and assignment work on it. Copying and destroying 69 alternatives is
+// compiled once, in op.cpp: instantiated in every file that holds a Node it was most of the time of a build.
+struct Op : AnyOp {
+  using AnyOp::AnyOp;
+  using AnyOp::operator=;
+  Op();
+  Op(const Op& other);
+  Op(Op&& other) noexcept;
+  Op& operator=(const Op& other);
+  Op& operator=(Op&& other) noexcept;
+  ~Op();
+};
 
 // "Conv"; for an Opaque its own op type.
 std::string_view op_name(const Op& op);
