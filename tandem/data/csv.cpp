@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A CSV reader by hand, and the checks that make rows into a list of images.
 #include "tandem/data/csv.hpp"
 
 #include <array>

@@ -12,21 +12,23 @@
 #include "tandem/data/preprocess.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace tandem::data;
   const std::string bytes(reinterpret_cast<const char*>(data), size);
-  if (const auto list = parse_image_list(bytes, false); list.ok()) {
+  if (const auto list = tandem::data::parse_image_list(bytes, false); list.ok()) {
     for (const auto& entry : *list) {
       if (entry.path.empty() || entry.label.empty() || entry.path[0] == '/') std::abort();
     }
   }
-  if (const auto labels = parse_labels(bytes); labels.ok() && labels->names.empty()) std::abort();
-  if (const auto images = IdxImages::parse(bytes, "fuzz"); images.ok() && (*images)->count() > 0) {
-    const Image image = (*images)->image((*images)->count() - 1);
+  if (const auto labels = tandem::data::parse_labels(bytes); labels.ok() && labels->names.empty())
+    std::abort();
+  if (const auto images = tandem::data::IdxImages::parse(bytes, "fuzz");
+      images.ok() && (*images)->count() > 0) {
+    const tandem::data::Image image = (*images)->image((*images)->count() - 1);
     if (image.width < 1 || image.height < 1) std::abort();
   }
-  static_cast<void>(parse_idx_labels(bytes, "fuzz").ok());
-  if (const auto preprocess = parse_preprocess(bytes); preprocess.ok()) {
-    if (!(*preprocess_from_json(to_json(*preprocess)) == *preprocess)) std::abort();
+  static_cast<void>(tandem::data::parse_idx_labels(bytes, "fuzz").ok());
+  if (const auto preprocess = tandem::data::parse_preprocess(bytes); preprocess.ok()) {
+    if (!(*tandem::data::preprocess_from_json(tandem::data::to_json(*preprocess)) == *preprocess))
+      std::abort();
   }
   return 0;
 }

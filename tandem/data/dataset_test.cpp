@@ -15,7 +15,12 @@
 namespace tandem::data {
 namespace {
 
-using namespace test;
+using test::Folder;
+using test::gzip;
+using test::idx_images_file;
+using test::idx_labels_file;
+using test::jpeg_file;
+using test::quarters;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Folders through std::filesystem without its exceptions; every listing is sorted.
 #include "tandem/data/folders.hpp"
 
 #include <sys/stat.h>

@@ -27,7 +27,7 @@ bool has(Bytes bytes, size_t offset, std::string_view magic) {
 
 // Formats that are recognised in order to be refused by name.
 const char* unsupported_format(Bytes bytes) {
-  using namespace std::string_view_literals;
+  using std::string_view_literals::operator""sv;
   if (has(bytes, 0, "GIF8")) return "GIF";
   if (has(bytes, 0, "II*\0"sv) || has(bytes, 0, "MM\0*"sv)) return "TIFF";
   if (has(bytes, 4, "ftypavif") || has(bytes, 4, "ftypavis")) return "AVIF";
@@ -41,7 +41,7 @@ const char* unsupported_format(Bytes bytes) {
 }
 
 Result<Decoded> decode_by_content(Bytes bytes, const DecodeOptions& options) {
-  using namespace std::string_view_literals;
+  using std::string_view_literals::operator""sv;
   if (bytes.empty()) return bad_input("broken image").because("the file is empty");
   if (has(bytes, 0, "\xff\xd8\xff"sv)) return detail::decode_jpeg(bytes, options);
   if (has(bytes, 0, "\x89PNG\r\n\x1a\n"sv)) return detail::decode_png(bytes, options);

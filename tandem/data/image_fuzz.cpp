@@ -9,12 +9,11 @@
 #include "tandem/data/resize.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace tandem::data;
-  DecodeOptions options;
+  tandem::data::DecodeOptions options;
   options.max_pixels = 1 << 20;
   // The last byte chooses scaled decoding, so that a seed file decodes as it is.
   if (size > 0 && data[size - 1] % 4 == 1) options.min_short_side = 8;
-  const auto image = decode_image(std::as_bytes(std::span(data, size)), options);
+  const auto image = tandem::data::decode_image(std::as_bytes(std::span(data, size)), options);
   if (!image.ok()) {
     if (image.error().what().empty()) std::abort();
     return 0;
@@ -22,22 +21,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (image->width < 1 || image->height < 1 || image->width > options.max_pixels / image->height)
     std::abort();
   if (image->rgb.size() != static_cast<size_t>(image->width * image->height * 3)) std::abort();
-  ResizeOptions small;
+  tandem::data::ResizeOptions small;
   small.width = 7;
   small.height = 5;
   small.antialias = size % 2 == 0;
-  if (resize(*image, small).rgb.size() != 7 * 5 * 3) std::abort();
+  if (tandem::data::resize(*image, small).rgb.size() != 7 * 5 * 3) std::abort();
   return 0;
 }
 
 extern "C" bool tandem_fuzz_seed(size_t index, std::vector<uint8_t>* bytes) {
-  using namespace tandem::data;
-  Image image = Image::make(19, 11);
+  tandem::data::Image image = tandem::data::Image::make(19, 11);
   for (size_t i = 0; i < image.rgb.size(); ++i) image.rgb[i] = static_cast<uint8_t>(i * i / 7);
   std::string file;
   switch (index) {
-    case 0: file = *encode_png(image); break;
-    case 1: file = *encode_jpeg(image, 70); break;
+    case 0: file = *tandem::data::encode_png(image); break;
+    case 1: file = *tandem::data::encode_jpeg(image, 70); break;
     case 2: file = "P6\n19 11\n255\n" + std::string(image.rgb.begin(), image.rgb.end()); break;
     case 3: file = "P2 3 2 15 0 1 2 3 4 15"; break;
     case 4:

@@ -129,7 +129,7 @@ bool read_rows(Reader& reader, uint8_t* rgb, uint8_t* cmyk_row) {
 }
 
 int orientation_of(const Reader& reader) {
-  using namespace std::string_view_literals;
+  using std::string_view_literals::operator""sv;
   constexpr auto kPrefix = "Exif\0\0"sv;
   for (auto* marker = reader.info.marker_list; marker != nullptr; marker = marker->next) {
     if (marker->marker != kExifMarker || marker->data_length < kPrefix.size()) continue;

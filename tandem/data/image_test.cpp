@@ -18,8 +18,18 @@
 namespace tandem::data {
 namespace {
 
-using namespace std::string_literals;
-using namespace test;
+using std::string_literals::operator""s;
+using test::decode;
+using test::formula_image;
+using test::jpeg_file;
+using test::JpegKind;
+using test::JpegOptions;
+using test::png_file;
+using test::PngKind;
+using test::quarters;
+using test::solid;
+using test::webp_file;
+using test::webp_file_rgba;
 
 int largest_difference(const Image& a, const Image& b) {
   if (a.width != b.width || a.height != b.height) return 256;

@@ -22,7 +22,7 @@ const char* reason(VP8StatusCode status) {
 // RIFF: chunks of a four-letter name, a size and the data padded to an even size; "EXIF" may come after the
 // pixels.
 int orientation_of(Bytes bytes) {
-  using namespace std::string_view_literals;
+  using std::string_view_literals::operator""sv;
   constexpr size_t kFileHeaderBytes = 12, kChunkHeaderBytes = 8;
   constexpr auto kPrefix = "Exif\0\0"sv;
   size_t at = kFileHeaderBytes;

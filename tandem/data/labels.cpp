@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// labels.txt, and the order of classes that follows from it.
 #include "tandem/data/labels.hpp"
 
 #include <algorithm>

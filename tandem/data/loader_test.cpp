@@ -13,7 +13,8 @@
 namespace tandem::data {
 namespace {
 
-using namespace test;
+using test::Folder;
+using test::formula_image;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

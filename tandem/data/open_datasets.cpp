@@ -50,8 +50,7 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
-// --- folders of class folders
-// -------------------------------------------------------------------------------------------
+// Form: folders of class folders.
 
 // The class folders of `root` become labels by their place in `names`; with names unset, in order of their
 // bytes.
@@ -130,8 +129,7 @@ Result<Parts> read_folders(const std::string& root, const std::string& train,
   return parts;
 }
 
-// --- IDX
-// ----------------------------------------------------------------------------------------------------------------
+// Form: IDX.
 
 // The file as named or with .gz; nothing when neither exists.
 std::optional<std::string> plain_or_packed(const std::string& path) {
@@ -229,8 +227,7 @@ Result<Parts> read_idx(const std::string& train_images, const std::optional<std:
   return parts;
 }
 
-// --- CSV
-// ----------------------------------------------------------------------------------------------------------------
+// Form: CSV.
 
 std::optional<int64_t> whole_number(const std::string& text) {
   constexpr int64_t kLargest = 99'999;
@@ -310,8 +307,7 @@ Result<Parts> read_csv(const std::string& path, const DatasetOptions& options) {
   return parts;
 }
 
-// --- all forms
-// ----------------------------------------------------------------------------------------------------------
+// All forms.
 
 Result<Parts> read_folder(const std::string& path) {
   if (const auto train = idx_images_in(path, "train")) return read_idx(*train, idx_images_in(path, "t10k"));

@@ -100,20 +100,18 @@ std::vector<int32_t> fixed_point(const std::vector<double>& real) {
 
 // The loops are written once and compiled for the base instruction set and for AVX2; the results are equal
 // because they are integers.
-#define TANDEM_DATA_INLINE __attribute__((always_inline)) inline
-
 using Int4 = int32_t __attribute__((vector_size(16)));
 using Byte4 = uint8_t __attribute__((vector_size(4)));
 
-TANDEM_DATA_INLINE uint8_t to_byte(int32_t sum) {
+[[gnu::always_inline]] inline uint8_t to_byte(int32_t sum) {
   const int32_t level = sum >> kWeightBits;
   return static_cast<uint8_t>(level < 0 ? 0 : level > 255 ? 255 : level);
 }
 
 // One row: row [source * 3 bytes and one spare] | out [weights * 3]. Works on R, G, B and the byte behind
 // them at once.
-TANDEM_DATA_INLINE void horizontal_row(const uint8_t* row, const Weights& weights, const int32_t* fixed,
-                                       uint8_t* out) {
+[[gnu::always_inline]] inline void horizontal_row(const uint8_t* row, const Weights& weights,
+                                                  const int32_t* fixed, uint8_t* out) {
   const size_t size = weights.first.size();
   for (size_t i = 0; i < size; ++i) {
     const uint8_t* pixel = row + weights.first[i] * 3;
@@ -130,8 +128,8 @@ TANDEM_DATA_INLINE void horizontal_row(const uint8_t* row, const Weights& weight
 }
 
 // One output row of `bytes` bytes from `count` rows `stride` bytes apart.
-TANDEM_DATA_INLINE void vertical_row(const uint8_t* rows, size_t stride, const int32_t* w, int64_t count,
-                                     uint8_t* out, size_t bytes) {
+[[gnu::always_inline]] inline void vertical_row(const uint8_t* rows, size_t stride, const int32_t* w,
+                                                int64_t count, uint8_t* out, size_t bytes) {
   constexpr size_t kBlock = 128;
   int32_t sums[kBlock];
   for (size_t begin = 0; begin < bytes; begin += kBlock) {

@@ -22,7 +22,7 @@ namespace {
 
 // A TIFF block, big endian, with the orientation alone.
 std::string exif_block(int orientation) {
-  using namespace std::string_literals;
+  using std::string_literals::operator""s;
   return "MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0"s + static_cast<char>(orientation) +
          "\0\0\0\0\0\0"s;
 }
