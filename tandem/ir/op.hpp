@@ -34,8 +34,9 @@ using AnyOp =
                  DynamicQuantizeLinear, Requantize, QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger,
                  SoftmaxCrossEntropyLoss, NegativeLogLikelihoodLoss, Adam, Momentum, Adagrad, Opaque>;
 
-// The variant itself: std::visit, std::get_if and assignment work on it. Copying and destroying 69 alternatives is
-// compiled once, in op.cpp: instantiated in every file that holds a Node it was most of the time of a build.
+// The variant itself: std::visit, std::get_if and assignment work on it. Copying and destroying 69
+// alternatives is compiled once, in op.cpp: instantiated in every file that holds a Node it was most of the
+// time of a build.
 struct Op : AnyOp {
   using AnyOp::AnyOp;
   using AnyOp::operator=;

@@ -35,7 +35,7 @@ std::string Shape::to_string() const {
   std::string text = "[";
   for (size_t i = 0; i < dims_.size(); ++i) {
     if (i > 0) text += ',';
-    text += dims_[i] == kDynamic ? "?" : std::to_string(dims_[i]);
+    text += dims_[i] < 0 ? "?" : std::to_string(dims_[i]);
   }
   return text + "]";
 }
