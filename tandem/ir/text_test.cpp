@@ -27,7 +27,9 @@ const %b : f32[4] = [0.1, -0, nan, inf]
 const %"a b:0" : i64[2] = [0, -1]
 %flat : f32[?,64] = Reshape(%y, %"a b:0")
 const %half : f16[3] = 0.5
-%p : f32[*], _, %q : i64[] = Opaque(%flat, _, %half) {domain="com.acme", op_type="Foo", version=2, attributes={a=1, b=float 1, c="s", d=ints [], e=floats [1, 0.5], f=strings ["x", ""], g=tensor u8[2] = [1, 2], h=encoded "\x00\xff"}} "odd \"name\""
+%p : f32[*], _, %q : i64[] = Opaque(%flat, _, %half) {domain="com.acme", op_type="Foo", version=2} "a \"b\""
+%r : f32[*] = Opaque(%p) {op_type="Bar", attributes={a=1, b=float 1, c="s", h=encoded "\x00\xff"}}
+%s : f32[*] = Opaque(%r) {attributes={d=ints [], e=floats [1, 0.5], f=strings ["x", ""], g=tensor u8[2] = [1, 2]}}
 output %p
 output %x
 )";
@@ -57,10 +59,10 @@ TEST(Text, ParsedPartsAreWhatTheTextSays) {
   EXPECT_TRUE(std::signbit(graph.value(graph.find_value("b")).constant->as<float>()[1]));
   EXPECT_EQ(graph.value(graph.find_value("half")).constant->as<uint16_t>()[2], f32_to_f16(0.5f));
   const Node& foo = graph.node(NodeId{2});
-  EXPECT_EQ(foo.name, "odd \"name\"");
+  EXPECT_EQ(foo.name, "a \"b\"");
   EXPECT_EQ(foo.inputs[1], kNoValue);
   EXPECT_EQ(foo.outputs[1], kNoValue);
-  const Opaque& opaque = std::get<Opaque>(foo.op);
+  const Opaque& opaque = std::get<Opaque>(graph.node(NodeId{3}).op);
   EXPECT_EQ(std::get<double>(opaque.attributes.at("b")), 1.0);
   EXPECT_EQ(std::get<EncodedAttribute>(opaque.attributes.at("h")).bytes, std::string("\0\xff", 2));
   EXPECT_FALSE(graph.value(foo.outputs[0]).shape);
