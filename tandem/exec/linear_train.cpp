@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Head training; formulas in the header.
+#include "tandem/exec/linear_train.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tandem/base/check.hpp"
+#include "tandem/exec/kernels.hpp"
+#include "tandem/exec/train_kernels.hpp"
+
+namespace tandem::exec {
+
+extern const TrainKernels kPortableTrainKernels;
+#if defined(__x86_64__)
+extern const TrainKernels kAvx2TrainKernels;
+extern const TrainKernels kAvx512TrainKernels;
+#endif
+
+const TrainKernels& train_kernels() {
+#if defined(__x86_64__)
+  static const TrainKernels& chosen = std::string_view(kernels().isa) == "avx512" ? kAvx512TrainKernels
+                                      : std::string_view(kernels().isa) == "avx2" ? kAvx2TrainKernels
+                                                                                  : kPortableTrainKernels;
+  return chosen;
+#else
+  return kPortableTrainKernels;
+#endif
+}
+
+LinearLayerState make_linear(int64_t inputs, int64_t outputs, const UpdateRule& rule, Rng& rng) {
+  LinearLayerState s;
+  s.inputs = inputs;
+  s.outputs = outputs;
+  const double bound = 1 / std::sqrt(static_cast<double>(std::max<int64_t>(inputs, 1)));
+  s.weights.resize(static_cast<size_t>(inputs * outputs));
+  s.bias.resize(static_cast<size_t>(outputs));
+  for (float& w : s.weights) w = static_cast<float>(rng.uniform(-bound, bound));
+  for (float& b : s.bias) b = static_cast<float>(rng.uniform(-bound, bound));
+  s.weights_m.assign(s.weights.size(), 0);
+  s.bias_m.assign(s.bias.size(), 0);
+  if (std::holds_alternative<AdamW>(rule)) {
+    s.weights_v.assign(s.weights.size(), 0);
+    s.bias_v.assign(s.bias.size(), 0);
+  }
+  return s;
+}
+
+void forward(const LinearLayerState& layer, std::span<const float> x, int64_t batch, std::span<float> y) {
+  TANDEM_CHECK(static_cast<int64_t>(x.size()) == batch * layer.inputs &&
+                   static_cast<int64_t>(y.size()) == batch * layer.outputs,
+               "sizes do not match the layer");
+  const TrainKernels& k = train_kernels();
+  for (int64_t first = 0; first < batch; first += 4) {
+    const int64_t rows = std::min<int64_t>(4, batch - first);
+    for (int64_t o = 0; o < layer.outputs; ++o) {
+      float sums[4];
+      k.dot(layer.weights.data() + o * layer.inputs, x.data() + first * layer.inputs, layer.inputs, rows,
+            layer.inputs, sums);
+      for (int64_t r = 0; r < rows; ++r) {
+        y[static_cast<size_t>((first + r) * layer.outputs + o)] =
+            sums[r] + layer.bias[static_cast<size_t>(o)];
+      }
+    }
+  }
+}
+
+double softmax_cross_entropy(std::span<const float> logits, std::span<const int32_t> labels,
+                             std::span<const float> class_weights, std::span<float> gradient) {
+  const size_t batch = labels.size();
+  if (batch == 0) return 0;
+  const size_t classes = logits.size() / batch;
+  TANDEM_CHECK(logits.size() == batch * classes && gradient.size() == logits.size(), "sizes do not match");
+  const auto weight_of = [&](size_t b) {
+    return class_weights.empty() ? 1.0 : static_cast<double>(class_weights[static_cast<size_t>(labels[b])]);
+  };
+  double total = 0;
+  for (size_t b = 0; b < batch; ++b) {
+    TANDEM_CHECK(labels[b] >= 0 && static_cast<size_t>(labels[b]) < classes, "label out of range");
+    total += weight_of(b);
+  }
+  if (total == 0) total = 1;
+  double loss = 0;
+  for (size_t b = 0; b < batch; ++b) {
+    const float* z = logits.data() + b * classes;
+    float* g = gradient.data() + b * classes;
+    const float top = *std::max_element(z, z + classes);
+    double sum = 0;
+    for (size_t c = 0; c < classes; ++c) {
+      g[c] = std::exp(z[c] - top);
+      sum += g[c];
+    }
+    const double weight = weight_of(b) / total;
+    const size_t label = static_cast<size_t>(labels[b]);
+    loss += weight * (std::log(sum) - (static_cast<double>(z[label]) - top));
+    const float scale = static_cast<float>(weight / sum);
+    for (size_t c = 0; c < classes; ++c) g[c] *= scale;
+    g[label] -= static_cast<float>(weight);
+  }
+  return loss;
+}
+
+namespace {
+
+AdamStep constants_of(const AdamW& a, int64_t step, bool decays) {
+  const double correction1 = 1 - std::pow(static_cast<double>(a.beta1), static_cast<double>(step));
+  const double correction2 = 1 - std::pow(static_cast<double>(a.beta2), static_cast<double>(step));
+  return {a.beta1,
+          a.beta2,
+          static_cast<float>(a.rate / correction1),
+          static_cast<float>(1 / std::sqrt(correction2)),
+          a.epsilon,
+          decays ? 1 - a.rate * a.decay : 1.0f};
+}
+
+void update(const UpdateRule& rule, int64_t step, bool decays, const float* g, int64_t count, float* w,
+            float* m, float* v) {
+  if (const auto* a = std::get_if<AdamW>(&rule)) {
+    train_kernels().adam(constants_of(*a, step, decays), g, count, w, m, v);
+  } else {
+    const Sgd& s = std::get<Sgd>(rule);
+    train_kernels().sgd({s.rate, s.momentum, decays ? s.decay : 0.0f, s.nesterov}, g, count, w, m);
+  }
+}
+
+}  // namespace
+
+void backward_update(LinearLayerState& layer, std::span<const float> x, std::span<const float> dy,
+                     int64_t batch, const UpdateRule& rule, int64_t step, std::span<float> dx) {
+  TANDEM_CHECK(static_cast<int64_t>(x.size()) == batch * layer.inputs &&
+                   static_cast<int64_t>(dy.size()) == batch * layer.outputs,
+               "sizes do not match the layer");
+  TANDEM_CHECK(layer.weights_m.size() == layer.weights.size(), "the layer has no optimizer state");
+  const bool adam = std::holds_alternative<AdamW>(rule);
+  TANDEM_CHECK(!adam || layer.weights_v.size() == layer.weights.size(), "the layer has no state for AdamW");
+  const TrainKernels& k = train_kernels();
+  std::fill(dx.begin(), dx.end(), 0.0f);
+  constexpr int64_t kBlock = 1024;  // a piece of a row stays in L1 from the gradient to the update
+  alignas(64) float g[kBlock];
+  for (int64_t o = 0; o < layer.outputs; ++o) {
+    const int64_t row = o * layer.inputs;
+    for (int64_t first = 0; first < layer.inputs; first += kBlock) {
+      const int64_t count = std::min(kBlock, layer.inputs - first);
+      float* w = layer.weights.data() + row + first;
+      if (!dx.empty()) {
+        for (int64_t b = 0; b < batch; ++b) {
+          k.add_scaled(dy[static_cast<size_t>(b * layer.outputs + o)], w, count,
+                       dx.data() + b * layer.inputs + first);
+        }
+      }
+      k.gradient(dy.data() + o, layer.outputs, x.data() + first, layer.inputs, batch, count, g);
+      update(rule, step, true, g, count, w, layer.weights_m.data() + row + first,
+             adam ? layer.weights_v.data() + row + first : nullptr);
+    }
+  }
+  std::vector<float>& bias_gradient = layer.scratch;
+  bias_gradient.assign(static_cast<size_t>(layer.outputs), 0);
+  for (int64_t b = 0; b < batch; ++b) {
+    for (int64_t o = 0; o < layer.outputs; ++o)
+      bias_gradient[static_cast<size_t>(o)] += dy[static_cast<size_t>(b * layer.outputs + o)];
+  }
+  update(rule, step, false, bias_gradient.data(), layer.outputs, layer.bias.data(), layer.bias_m.data(),
+         adam ? layer.bias_v.data() : nullptr);
+}
+
+namespace {
+
+void activate(HiddenActivation kind, const std::vector<float>& z, std::vector<float>& h) {
+  h = z;
+  if (kind == HiddenActivation::kRelu)
+    kernels().function(RowFunction::kRelu, 0, 0, h.data(), static_cast<int64_t>(h.size()));
+  if (kind == HiddenActivation::kHardSwish)
+    kernels().function(RowFunction::kHardSwish, 0, 0, h.data(), static_cast<int64_t>(h.size()));
+}
+
+// d becomes d loss / d z.
+void activate_backward(HiddenActivation kind, const std::vector<float>& z, std::vector<float>& d) {
+  for (size_t i = 0; i < d.size(); ++i) {
+    const float x = z[i];
+    if (kind == HiddenActivation::kRelu) d[i] = x > 0 ? d[i] : 0.0f;
+    // x (x/6 + 1/2) between -3 and 3, whose derivative is x/3 + 1/2.
+    if (kind == HiddenActivation::kHardSwish) d[i] *= x <= -3 ? 0.0f : x >= 3 ? 1.0f : x / 3 + 0.5f;
+  }
+}
+
+}  // namespace
+
+HeadTrainer::HeadTrainer(std::vector<LinearLayerState> layers, HiddenActivation activation, UpdateRule rule)
+    : layers_(std::move(layers)), activation_(activation), rule_(rule) {
+  TANDEM_CHECK(!layers_.empty(), "a head has at least one layer");
+  for (size_t i = 1; i < layers_.size(); ++i)
+    TANDEM_CHECK(layers_[i].inputs == layers_[i - 1].outputs, "layers do not chain");
+  z_.resize(layers_.size());
+  h_.resize(layers_.size());
+  d_.resize(layers_.size());
+}
+
+std::span<const float> HeadTrainer::run(std::span<const float> x, int64_t batch) {
+  std::span<const float> in = x;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    z_[i].resize(static_cast<size_t>(batch * layers_[i].outputs));
+    forward(layers_[i], in, batch, z_[i]);
+    if (i + 1 == layers_.size()) break;
+    activate(activation_, z_[i], h_[i]);
+    in = h_[i];
+  }
+  return z_.back();
+}
+
+double HeadTrainer::step(std::span<const float> x, std::span<const int32_t> labels,
+                         std::span<const float> class_weights) {
+  const int64_t batch = static_cast<int64_t>(labels.size());
+  if (batch == 0) return 0;
+  ++steps_;
+  const std::span<const float> scores = run(x, batch);
+  d_.back().resize(scores.size());
+  const double loss = softmax_cross_entropy(scores, labels, class_weights, d_.back());
+  for (size_t i = layers_.size(); i-- > 0;) {
+    const std::span<const float> in = i == 0 ? x : std::span<const float>(h_[i - 1]);
+    std::span<float> dx;
+    if (i > 0) {
+      d_[i - 1].resize(h_[i - 1].size());
+      dx = d_[i - 1];
+    }
+    backward_update(layers_[i], in, d_[i], batch, rule_, steps_, dx);
+    if (i > 0) activate_backward(activation_, z_[i - 1], d_[i - 1]);
+  }
+  return loss;
+}
+
+void HeadTrainer::logits(std::span<const float> x, int64_t batch, std::span<float> logits) {
+  const std::span<const float> scores = run(x, batch);
+  TANDEM_CHECK(logits.size() == scores.size(), "sizes do not match the head");
+  std::copy(scores.begin(), scores.end(), logits.begin());
+}
+
+void HeadTrainer::set_rate(float rate) {
+  std::visit([&](auto& rule) { rule.rate = rate; }, rule_);
+}
+
+}  // namespace tandem::exec
