@@ -175,12 +175,13 @@ Outputs eval(const ir::OneHot& op, const Call& call) {
   const int64_t depth = static_cast<int64_t>(TANDEM_TRY(scalar_double(call[1], "depth")));
   const Tensor& values = call[2];
   if (values.elements() != 2) return bad_input("OneHot needs an off and an on value");
-  Tensor y = TANDEM_TRY(call.make(0));
+  // The depth may be a float, which shape rules do not read.
+  std::vector<int64_t> dims = call[0].shape().dims();
+  const size_t axis = TANDEM_TRY(normalize_axis(op.axis, dims.size() + 1));
+  dims.insert(dims.begin() + static_cast<int64_t>(axis), depth);
+  Tensor y = TANDEM_TRY(Tensor::make(values.dtype(), Shape(std::move(dims))));
   const std::vector<double> indices = doubles(call[0]);
-  const size_t axis = TANDEM_TRY(normalize_axis(op.axis, y.shape().rank()));
   const AxisView view = around_axis(y.shape(), axis);
-  if (view.extent != depth || view.outer * view.inner != call[0].elements())
-    return bad_input("OneHot depth does not fit");
   with_bytes(y.dtype(), [&](auto tag) {
     using T = decltype(tag);
     const T off = data<T>(values)[0], on = data<T>(values)[1];

@@ -42,7 +42,11 @@ double input_coordinate(CoordinateRule rule, const Axis& a, int64_t index) {
       return in / 2 * (1 - adjustment) + (x + 0.5) / a.scale - 0.5;
     }
     case CoordinateRule::kPytorchHalfPixel: return a.out > 1 ? (x + 0.5) / a.scale - 0.5 : 0;
-    case CoordinateRule::kAlignCorners: return a.out > 1 ? x * (in - 1) / (out - 1) : 0;
+    case CoordinateRule::kAlignCorners: {
+      // ONNX takes the extent that the scale asks for, before it is rounded down to the output's.
+      const double resized = a.scale * in;
+      return resized > 1 ? x * (in - 1) / (resized - 1) : 0;
+    }
     case CoordinateRule::kAsymmetric: return x / a.scale;
     case CoordinateRule::kTfCropAndResize:
       if (a.out > 1) return a.roi_start * (in - 1) + x * (a.roi_end - a.roi_start) * (in - 1) / (out - 1);
@@ -129,7 +133,9 @@ Result<std::vector<Axis>> resize_axes(const ir::Resize& op, const Call& call, co
   }
   std::vector<size_t> named;
   for (int64_t axis : op.axes) named.push_back(TANDEM_TRY(normalize_axis(axis, rank)));
-  for (size_t d = 0; named.empty() && d < rank; ++d) named.push_back(d);
+  if (named.empty()) {
+    for (size_t d = 0; d < rank; ++d) named.push_back(d);
+  }
   const bool has_scales = call.has(2) && call[2].elements() > 0;
   if (has_scales) {
     const std::vector<double> scales = doubles(call[2]);

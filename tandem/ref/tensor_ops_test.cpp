@@ -161,6 +161,8 @@ TEST(OneHot, OutsideIsAllOff) {
   const Tensor at = i64({1, -1, 7}), depth = Tensor::scalar<int64_t>(3), off_on = f32({2}, {0, 5});
   EXPECT_EQ(values<float>(run_op(ir::OneHot{}, {&at, &depth, &off_on})[0]),
             (Floats{0, 5, 0, 0, 0, 5, 0, 0, 0}));
+  const Tensor real_depth = Tensor::scalar<float>(2), first = i64({0});
+  EXPECT_EQ(values<float>(run_op(ir::OneHot{}, {&first, &real_depth, &off_on})[0]), (Floats{5, 0}));
 }
 
 Floats resize(const ir::Resize& op, const Tensor& x, std::vector<float> scales) {
@@ -179,6 +181,16 @@ TEST(Resize, NearestAndLinear) {
   EXPECT_EQ(resize(op, x, {2}), (Floats{0, 1, 3, 4}));  // at -0.25, 0.25, 0.75, 1.25
   op.coordinates = ir::CoordinateRule::kAlignCorners;
   EXPECT_EQ(resize(op, f32({2}, {0, 3}), {2}), (Floats{0, 1, 2, 3}));
+}
+
+TEST(Resize, UsesTheScalesOfAllAxesEvenWhereTheExtentIsRounded) {
+  ir::Resize op;
+  op.mode = ir::ResizeMode::kLinear;
+  // 2x4 by 0.6 is 1x2; rows at 0.5/0.6 - 0.5 = 1/3, columns at 1/3 and 2: 1 + 4/3 + 1/3 and 1 + 4/3 + 2.
+  const Floats y = resize(op, f32({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), {0.6f, 0.6f});
+  ASSERT_EQ(y.size(), 2u);
+  EXPECT_NEAR(y[0], 8.0f / 3, 1e-5);
+  EXPECT_NEAR(y[1], 13.0f / 3, 1e-5);
 }
 
 TEST(Resize, AntialiasAveragesAReduction) {
