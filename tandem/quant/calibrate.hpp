@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calibration: runs the float model over images and keeps a histogram of every value that may be quantized. Memory does
+// not grow with the number of images.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tandem/base/cancel.hpp"
+#include "tandem/ir/graph.hpp"
+#include "tandem/quant/histogram.hpp"
+
+namespace tandem::quant {
+
+// Histograms by value id of the graph that was calibrated.
+struct Calibration {
+  std::map<ir::ValueId, Histogram> seen;
+  int64_t images = 0;
+};
+
+// The next batch for the graph's single input, [n,C,H,W] f32 with n >= 1, or nothing at the end.
+using BatchSource = std::function<Result<std::optional<Tensor>>()>;
+
+struct CalibrateOptions {
+  const CancelToken* cancel = nullptr;
+  std::function<void(int64_t images)> progress;
+};
+
+// Observes every f32 value that is not constant. Error when the source gives no image, and when a value was NaN or
+// infinite for every image (the message names the node).
+Result<Calibration> calibrate(const ir::Graph& graph, const BatchSource& next, const CalibrateOptions& options = {});
+
+}  // namespace tandem::quant
