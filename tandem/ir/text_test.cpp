@@ -213,7 +213,7 @@ class Randomizer {
   template <typename T>
   T op() {
     T made;
-    T::fields(made, [this](std::string_view, auto& member) { fill(member); });
+    T::fields(made, [this](std::string_view, auto& member) { this->fill(member); });
     return made;
   }
   std::optional<QuantParams> quant() {
