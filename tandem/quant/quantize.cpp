@@ -285,7 +285,7 @@ class Quantizer {
 
   void quantize_weights(NodeId id) {
     const Node& node = graph_.node(id);
-    const auto& x_quant = graph_.value(node.inputs[0]).quant;
+    const auto x_quant = graph_.value(node.inputs[0]).quant;  // a copy: adding constants moves the values
     const ir::Value& w_value = graph_.value(node.inputs[1]);
     if (!x_quant || w_value.dtype != DType::kF32 || w_value.quant) return;
     const ConstTensor w = w_value.constant;
