@@ -53,6 +53,7 @@ struct DatasetOptions {
   double val_fraction = 0.2;  // of each class, where the data brings no validation part
   int64_t train_limit = 0;    // 0: all; else at most so many, seeded and stratified
   int64_t val_limit = 0;
+  int64_t classes_min = 2;            // 1 where the data adds to classes that are known already
   bool allow_absolute_paths = false;  // in a CSV; the user vouches for it
 };
 
@@ -63,8 +64,8 @@ struct DatasetOptions {
 //   one images-idx3 file with its labels-idx1 file beside it: split by seed
 //   a .csv of path,label[,split]; paths relative to its folder
 // Class order: by bytes of the folder name (of the label in a CSV, by value if all are whole numbers), or
-// that of labels.txt beside the data. Within a class, by bytes of the path. Two classes at least, one image
-// each at least.
+// that of labels.txt beside the data. Within a class, by bytes of the path. classes_min classes at least, one
+// image each at least.
 Result<Datasets> open_datasets(const std::string& path, const DatasetOptions& options = {});
 
 // The same as one dataset for measuring: the validation part where the data brings one, else everything. One

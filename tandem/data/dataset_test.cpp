@@ -182,6 +182,9 @@ TEST(Dataset, PoorDataIsRefusedOrNoted) {
   Folder one_class;
   write_class(one_class, "only", 5);
   EXPECT_THAT(open_datasets(one_class.path()).error().message(), HasSubstr("one class only"));
+  DatasetOptions to_extend;
+  to_extend.classes_min = 1;
+  EXPECT_TRUE(open_datasets(one_class.path(), to_extend).ok());
   EXPECT_EQ(open_labelled(one_class.path())->samples.size(), 5u);
   Folder singles;
   write_class(singles, "a", 1);

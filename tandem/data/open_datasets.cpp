@@ -362,7 +362,7 @@ Error no_images(const std::string& where, const Dataset& dataset) {
 Result<Datasets> open_datasets(const std::string& path, const DatasetOptions& options) {
   Parts parts = TANDEM_TRY(read_parts(path, options));
   if (parts.train.samples.empty()) return no_images(quoted(path), parts.train);
-  if (parts.train.class_names.size() < 2) {
+  if (static_cast<int64_t>(parts.train.class_names.size()) < options.classes_min) {
     return bad_input(fmt::format("'{}' has one class only", path))
         .because(fmt::format("every image is of class '{}': there is nothing to tell apart",
                              parts.train.class_names[0]))
