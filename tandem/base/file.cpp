@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -53,9 +54,13 @@ Result<std::string> read_file(const std::string& path, uint64_t limit_bytes) {
     return bad_input(fmt::format("'{}' is too large", path))
         .because(fmt::format("it has {} bytes, the limit is {}", file.size_bytes, limit_bytes));
   }
+  // Files that the kernel makes up (/proc) say that they have 0 bytes.
+  constexpr size_t kPieceBytes = 65536;
+  const bool sizeless = file.size_bytes == 0;
   std::string content(file.size_bytes, '\0');
   size_t done = 0;
-  while (done < content.size()) {
+  while (sizeless ? done < limit_bytes : done < content.size()) {
+    if (done == content.size()) content.resize(done + std::min<uint64_t>(kPieceBytes, limit_bytes - done));
     const ssize_t n = ::read(file.fd, content.data() + done, content.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {

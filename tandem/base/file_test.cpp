@@ -25,6 +25,12 @@ class File : public ::testing::Test {
   std::string directory_;
 };
 
+TEST(ReadFile, ReadsFilesThatDoNotSayTheirSize) {
+  const auto content = read_file("/proc/self/status", 1 << 20);
+  ASSERT_TRUE(content.ok()) << content.error().message();
+  EXPECT_NE(content->find("Pid:"), std::string::npos);
+}
+
 TEST_F(File, WrittenFileReadsBack) {
   const std::string content("a\0b", 3);
   ASSERT_TRUE(write_file(directory_ + "/x", content).ok());

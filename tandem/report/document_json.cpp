@@ -14,46 +14,95 @@ namespace {
 constexpr int kDepthMax = 32;  // of Details in Details
 
 // fields(visit, object): visit(name, member) for each member.
-template <typename V> void fields(V& v, Paragraph& b) { v("text", b.text); }
-template <typename V> void fields(V& v, KeyValue& b) {
+template <typename V>
+void fields(V& v, Paragraph& b) {
+  v("text", b.text);
+}
+template <typename V>
+void fields(V& v, KeyValue& b) {
   v("label", b.label), v("value", b.value), v("note", b.note), v("tone", b.tone);
 }
-template <typename V> void fields(V& v, KeyValues& b) { v("items", b.items); }
-template <typename V> void fields(V& v, Column& b) { v("title", b.title), v("align", b.align); }
-template <typename V> void fields(V& v, Cell& b) { v("text", b.text), v("value", b.value); }
-template <typename V> void fields(V& v, Row& b) { v("cells", b.cells), v("highlighted", b.highlighted); }
-template <typename V> void fields(V& v, Table& b) { v("caption", b.caption), v("columns", b.columns), v("rows", b.rows); }
-template <typename V> void fields(V& v, Series& b) { v("name", b.name), v("x", b.x), v("y", b.y); }
-template <typename V> void fields(V& v, LineChart& b) {
+template <typename V>
+void fields(V& v, KeyValues& b) {
+  v("items", b.items);
+}
+template <typename V>
+void fields(V& v, Column& b) {
+  v("title", b.title), v("align", b.align);
+}
+template <typename V>
+void fields(V& v, Cell& b) {
+  v("text", b.text), v("value", b.value);
+}
+template <typename V>
+void fields(V& v, Row& b) {
+  v("cells", b.cells), v("highlighted", b.highlighted);
+}
+template <typename V>
+void fields(V& v, Table& b) {
+  v("caption", b.caption), v("columns", b.columns), v("rows", b.rows);
+}
+template <typename V>
+void fields(V& v, Series& b) {
+  v("name", b.name), v("x", b.x), v("y", b.y);
+}
+template <typename V>
+void fields(V& v, LineChart& b) {
   v("title", b.title), v("x_label", b.x_label), v("y_label", b.y_label), v("series", b.series);
   v("log_x", b.log_x), v("log_y", b.log_y), v("half_width", b.half_width);
 }
-template <typename V> void fields(V& v, BarSeries& b) {
+template <typename V>
+void fields(V& v, BarSeries& b) {
   v("name", b.name), v("values", b.values), v("low", b.low), v("high", b.high);
 }
-template <typename V> void fields(V& v, BarChart& b) {
+template <typename V>
+void fields(V& v, BarChart& b) {
   v("title", b.title), v("value_label", b.value_label), v("labels", b.labels), v("series", b.series);
-  v("horizontal", b.horizontal), v("order", b.order), v("drawn_max", b.drawn_max), v("half_width", b.half_width);
+  v("horizontal", b.horizontal), v("order", b.order), v("drawn_max", b.drawn_max),
+      v("half_width", b.half_width);
 }
-template <typename V> void fields(V& v, Histogram& b) {
-  v("title", b.title), v("x_label", b.x_label), v("values", b.values), v("bins", b.bins), v("counts", b.counts);
+template <typename V>
+void fields(V& v, Histogram& b) {
+  v("title", b.title), v("x_label", b.x_label), v("values", b.values), v("bins", b.bins),
+      v("counts", b.counts);
   v("low", b.low), v("high", b.high), v("half_width", b.half_width);
 }
-template <typename V> void fields(V& v, Heatmap& b) {
+template <typename V>
+void fields(V& v, Heatmap& b) {
   v("title", b.title), v("row_title", b.row_title), v("column_title", b.column_title);
   v("row_labels", b.row_labels), v("column_labels", b.column_labels), v("values", b.values);
   v("shade", b.shade), v("half_width", b.half_width);
 }
-template <typename V> void fields(V& v, Image& b) {
+template <typename V>
+void fields(V& v, Image& b) {
   v.bytes("bytes", b.bytes), v("caption", b.caption), v("note", b.note), v("tone", b.tone);
 }
-template <typename V> void fields(V& v, ImageGrid& b) { v("title", b.title), v("images", b.images); }
-template <typename V> void fields(V& v, Pre& b) { v("caption", b.caption), v("text", b.text); }
-template <typename V> void fields(V& v, Callout& b) { v("kind", b.kind), v("title", b.title), v("text", b.text); }
-template <typename V> void fields(V& v, Svg& b) { v("title", b.title), v("label", b.label), v("markup", b.markup); }
-template <typename V> void fields(V& v, Details& b) { v("summary", b.summary), v("blocks", b.blocks), v("open", b.open); }
-template <typename V> void fields(V& v, Section& b) { v("title", b.title), v("blocks", b.blocks); }
-template <typename V> void fields(V& v, Document& b) {
+template <typename V>
+void fields(V& v, ImageGrid& b) {
+  v("title", b.title), v("images", b.images);
+}
+template <typename V>
+void fields(V& v, Pre& b) {
+  v("caption", b.caption), v("text", b.text);
+}
+template <typename V>
+void fields(V& v, Callout& b) {
+  v("kind", b.kind), v("title", b.title), v("text", b.text);
+}
+template <typename V>
+void fields(V& v, Svg& b) {
+  v("title", b.title), v("label", b.label), v("markup", b.markup);
+}
+template <typename V>
+void fields(V& v, Details& b) {
+  v("summary", b.summary), v("blocks", b.blocks), v("open", b.open);
+}
+template <typename V>
+void fields(V& v, Section& b) {
+  v("title", b.title), v("blocks", b.blocks);
+}
+template <typename V>
+void fields(V& v, Document& b) {
   v("title", b.title), v("subtitle", b.subtitle), v("sections", b.sections), v("footer", b.footer);
 }
 
@@ -62,18 +111,36 @@ constexpr std::array<const char*, std::variant_size_v<Block::Content>> kKinds = 
     "paragraph", "key_values", "table", "line_chart", "bar_chart", "histogram",
     "heatmap",   "image_grid", "pre",   "callout",    "svg",       "details"};
 
-template <typename T> T blank() { return T{}; }
-template <> Column blank() { return Column(""); }
-template <> Cell blank() { return Cell(""); }
-template <> Block blank() { return Block(Paragraph{}); }
+template <typename T>
+T blank() {
+  return T{};
+}
+template <>
+Column blank() {
+  return Column("");
+}
+template <>
+Cell blank() {
+  return Cell("");
+}
+template <>
+Block blank() {
+  return Block(Paragraph{});
+}
 
 // Enumerators go as numbers; the last one bounds what may be read.
-template <typename E> constexpr int kLast = 0;
-template <> constexpr int kLast<Tone> = static_cast<int>(Tone::kBad);
-template <> constexpr int kLast<Align> = static_cast<int>(Align::kCenter);
-template <> constexpr int kLast<Order> = static_cast<int>(Order::kAscending);
-template <> constexpr int kLast<Shade> = static_cast<int>(Shade::kValue);
-template <> constexpr int kLast<CalloutKind> = static_cast<int>(CalloutKind::kError);
+template <typename E>
+constexpr int kLast = 0;
+template <>
+constexpr int kLast<Tone> = static_cast<int>(Tone::kBad);
+template <>
+constexpr int kLast<Align> = static_cast<int>(Align::kCenter);
+template <>
+constexpr int kLast<Order> = static_cast<int>(Order::kAscending);
+template <>
+constexpr int kLast<Shade> = static_cast<int>(Shade::kValue);
+template <>
+constexpr int kLast<CalloutKind> = static_cast<int>(CalloutKind::kError);
 
 std::string from_base64(std::string_view text) {
   std::string bytes;
@@ -81,10 +148,14 @@ std::string from_base64(std::string_view text) {
   int count = 0;
   for (const char c : text) {
     int digit = -1;
-    if (c >= 'A' && c <= 'Z') digit = c - 'A';
-    else if (c >= 'a' && c <= 'z') digit = c - 'a' + 26;
-    else if (c >= '0' && c <= '9') digit = c - '0' + 52;
-    else if (c == '+' || c == '/') digit = c == '+' ? 62 : 63;
+    if (c >= 'A' && c <= 'Z')
+      digit = c - 'A';
+    else if (c >= 'a' && c <= 'z')
+      digit = c - 'a' + 26;
+    else if (c >= '0' && c <= '9')
+      digit = c - '0' + 52;
+    else if (c == '+' || c == '/')
+      digit = c == '+' ? 62 : 63;
     if (digit < 0) break;
     bits = bits << 6 | static_cast<uint32_t>(digit);
     count += 6;
@@ -99,7 +170,9 @@ struct Writer {
   Json out = Json::object();
 
   template <typename T>
-  void operator()(const char* name, T& member) { out.set(name, write(member)); }
+  void operator()(const char* name, T& member) {
+    out.set(name, write(member));
+  }
   void bytes(const char* name, std::string& member) { out.set(name, base64(member)); }
 
   static Json write(std::string& text) { return Json(text); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Document as JSON and back: a run keeps what its report says beside its results, so that the page can be made again
-// by a later program without the run's inputs.
+// Document as JSON and back: a run keeps what its report says beside its results, so that the page can be
+// made again by a later program without the run's inputs.
 #pragma once
 
 #include "tandem/base/json.hpp"

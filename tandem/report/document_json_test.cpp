@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: a report survives the way into a file and back. Method: a document with one block of every kind renders to the
-// same page afterwards; every member that is taken away is missed by name.
+// Goal: a report survives the way into a file and back. Method: a document with one block of every kind
+// renders to the same page afterwards; every member that is taken away is missed by name.
 #include "tandem/report/document_json.hpp"
 
 #include <gmock/gmock.h>
@@ -34,9 +34,11 @@ Document every_block() {
   ImageGrid grid{"grid", {{picture, "caption", "note", Tone::kBad}}};
   Svg svg{"drawing", "a box", "<svg viewBox=\"0 0 1 1\"></svg>"};
   Details details{"more", {Paragraph{"inside"}, Details{"deeper", {Pre{"c", "t"}}, true}}, false};
-  document.sections.push_back({"one", {Paragraph{"words"}, KeyValues{{{"k", "v", "n", Tone::kGood}}}, table, line, bars}});
-  document.sections.push_back({"two", {histogram, map, grid, Pre{"code", "x = 1"},
-                                       Callout{CalloutKind::kWarning, "careful", "text"}, svg, details}});
+  document.sections.push_back(
+      {"one", {Paragraph{"words"}, KeyValues{{{"k", "v", "n", Tone::kGood}}}, table, line, bars}});
+  document.sections.push_back({"two",
+                               {histogram, map, grid, Pre{"code", "x = 1"},
+                                Callout{CalloutKind::kWarning, "careful", "text"}, svg, details}});
   return document;
 }
 
@@ -63,14 +65,17 @@ TEST(DocumentJson, NamesWhatIsMissingOrWrong) {
   EXPECT_THAT(error_of("{}"), HasSubstr("'title' is missing"));
   EXPECT_THAT(error_of(R"({"title":"t","subtitle":1,"sections":[],"footer":""})"), HasSubstr("'subtitle'"));
   EXPECT_THAT(error_of(R"({"title":"t","subtitle":"","footer":"",
-      "sections":[{"title":"s","blocks":[{"block":"poem"}]}]})"), HasSubstr("'blocks'"));
+      "sections":[{"title":"s","blocks":[{"block":"poem"}]}]})"),
+              HasSubstr("'blocks'"));
   EXPECT_THAT(error_of(R"({"title":"t","subtitle":"","footer":"",
-      "sections":[{"title":"s","blocks":[{"block":"callout","kind":9,"title":"","text":""}]}]})"), HasSubstr("'kind'"));
+      "sections":[{"title":"s","blocks":[{"block":"callout","kind":9,"title":"","text":""}]}]})"),
+              HasSubstr("'kind'"));
 }
 
 TEST(DocumentJson, RefusesDetailsWithoutEnd) {
   std::string text = R"({"block":"paragraph","text":"x"})";
-  for (int i = 0; i < 100; ++i) text = R"({"block":"details","summary":"s","open":false,"blocks":[)" + text + "]}";
+  for (int i = 0; i < 100; ++i)
+    text = R"({"block":"details","summary":"s","open":false,"blocks":[)" + text + "]}";
   text = R"({"title":"t","subtitle":"","footer":"","sections":[{"title":"s","blocks":[)" + text + "]}]}";
   const auto json = Json::parse(text);
   ASSERT_TRUE(json.ok());
