@@ -65,7 +65,7 @@ TEST(AdaptSlow, AnInterruptedRunOnPhotosEndsWithTheSameBits) {
   CancelToken cancel;
   JobHooks hooks;
   hooks.cancel = &cancel;
-  std::thread stop([&] {
+  std::jthread stop([&] {
     std::this_thread::sleep_for(std::chrono::seconds(4));
     cancel.request(SIGINT);
   });

@@ -354,7 +354,7 @@ TEST_F(AdaptTest, BrokenImagesAreSkippedCountedAndListed) {
 TEST_F(AdaptTest, ASecondRunReusesTheFeaturesAndOtherDataDoesNot) {
   AdaptOptions o = options();
   ASSERT_TRUE(adapt(o).ok());
-  const auto stamp = [&] { return fs::last_write_time(o.output + "/work/backbone-int8.onnx"); };
+  const auto stamp = [&] { return fs::last_write_time(fs::path(o.output) / "work" / "backbone-int8.onnx"); };
   const auto first = stamp();
   o.train.epochs = 2;
   ASSERT_TRUE(adapt(o).ok());

@@ -22,7 +22,7 @@ class RunDirectory {
 
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
-  std::string work(std::string_view name) const { return path_ + "/work/" + std::string(name); }
+  std::string work(std::string_view name) const { return file("work") + "/" + std::string(name); }
   // Removes the results of an earlier run (not work/), so that a mixture of two never lies there.
   Status remove_results() const;
   // Removes checkpoints: a run that does not resume starts its training from the beginning.
