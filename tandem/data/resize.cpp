@@ -12,6 +12,7 @@
 #include "tandem/base/check.hpp"
 
 #if defined(__x86_64__)
+#include <immintrin.h>
 #define TANDEM_DATA_HAS_AVX2 1
 #endif
 
@@ -108,8 +109,8 @@ using Byte4 = uint8_t __attribute__((vector_size(4)));
   return static_cast<uint8_t>(level < 0 ? 0 : level > 255 ? 255 : level);
 }
 
-// One row: row [source * 3 bytes and one spare] | out [weights * 3]. Works on R, G, B and the byte behind
-// them at once.
+// One row: row [source * 3 bytes and one spare] | out [weights * 3 bytes and one spare]. Works on R, G, B and
+// the byte behind them at once.
 [[gnu::always_inline]] inline void horizontal_row(const uint8_t* row, const Weights& weights,
                                                   const int32_t* fixed, uint8_t* out) {
   const size_t size = weights.first.size();
@@ -157,9 +158,26 @@ void vertical_row_base(const uint8_t* rows, size_t stride, const int32_t* w, int
   vertical_row(rows, stride, w, count, out, bytes);
 }
 #ifdef TANDEM_DATA_HAS_AVX2
+// The compilers convert the four bytes one by one; written out it takes a third of the time.
 __attribute__((target("avx2"))) void horizontal_row_avx2(const uint8_t* row, const Weights& weights,
                                                          const int32_t* fixed, uint8_t* out) {
-  horizontal_row(row, weights, fixed, out);
+  const size_t size = weights.first.size();
+  const auto taps = static_cast<size_t>(weights.taps);
+  for (size_t i = 0; i < size; ++i) {
+    const uint8_t* pixel = row + weights.first[i] * 3;
+    const int32_t* w = fixed + i * taps;
+    const int64_t count = weights.count[i];
+    __m128i sum = _mm_set1_epi32(kHalf);
+    for (int64_t k = 0; k < count; ++k) {
+      int32_t bytes;
+      std::memcpy(&bytes, pixel + k * 3, 4);
+      const __m128i levels = _mm_cvtepu8_epi32(_mm_cvtsi32_si128(bytes));
+      sum = _mm_add_epi32(sum, _mm_mullo_epi32(levels, _mm_set1_epi32(w[k])));
+    }
+    const __m128i words = _mm_packus_epi32(_mm_srai_epi32(sum, kWeightBits), _mm_setzero_si128());
+    const int32_t result = _mm_cvtsi128_si32(_mm_packus_epi16(words, words));
+    std::memcpy(out + i * 3, &result, 4);
+  }
 }
 __attribute__((target("avx2"))) void vertical_row_avx2(const uint8_t* rows, size_t stride, const int32_t* w,
                                                        int64_t count, uint8_t* out, size_t bytes) {
@@ -167,9 +185,9 @@ __attribute__((target("avx2"))) void vertical_row_avx2(const uint8_t* rows, size
 }
 #endif
 
-Kernels kernels() {
+Kernels kernels([[maybe_unused]] bool portable) {
 #ifdef TANDEM_DATA_HAS_AVX2
-  if (__builtin_cpu_supports("avx2")) return {horizontal_row_avx2, vertical_row_avx2};
+  if (!portable && __builtin_cpu_supports("avx2")) return {horizontal_row_avx2, vertical_row_avx2};
 #endif
   return {horizontal_row_base, vertical_row_base};
 }
@@ -179,17 +197,19 @@ struct Plan {
   Weights rows;
   int64_t width = 0;  // of the result
   int64_t height = 0;
+  bool portable = false;
 };
 
 // Two passes, rounding to 8 bits after each, like Pillow. A pass that changes nothing is the identity in
 // fixed point too (one weight of exactly 1), so Pillow's skipping of it needs no case here but speed.
 Image resize_fixed(const Image& image, const Plan& plan) {
-  const Kernels run = kernels();
+  const Kernels run = kernels(plan.portable);
   const std::vector<int32_t> column_weights = fixed_point(plan.columns.real);
   const std::vector<int32_t> row_weights = fixed_point(plan.rows.real);
   const int64_t first_row = plan.rows.begin(), end_row = plan.rows.end();
   const size_t stride = static_cast<size_t>(plan.width) * 3;
-  std::vector<uint8_t> middle(static_cast<size_t>(end_row - first_row) * stride);
+  // One byte more: the row kernel writes four a pixel, of which the next pixel covers the last.
+  std::vector<uint8_t> middle(static_cast<size_t>(end_row - first_row) * stride + 1);
   std::vector<uint8_t> padded;
   for (int64_t y = first_row; y < end_row; ++y) {
     const auto row = image.row(y);
@@ -266,6 +286,7 @@ Image resize(const Image& image, const ResizeOptions& options) {
   Plan plan;
   plan.width = window.width;
   plan.height = window.height;
+  plan.portable = options.portable;
   plan.columns =
       make_weights({image.width, covered.left, covered.right, options.width, window.x, window.width},
                    options.filter, options.antialias);

@@ -35,6 +35,8 @@ struct ResizeOptions {
   bool antialias = true;
   // Only this part of the result is computed and returned: crop(resize(image)) at the price of the crop.
   std::optional<Box> window;
+  // The loops for any machine in place of those for its instruction set; the result is the same.
+  bool portable = false;
 };
 
 // Preconditions: a non-empty image, sizes above 0, a non-empty window inside the result.

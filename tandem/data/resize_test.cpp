@@ -72,6 +72,15 @@ TEST(Resize, LargeResultsEqualPillow) {
   }
 }
 
+TEST(Resize, EveryInstructionSetGivesTheSame) {
+  for (const int64_t width : {1, 2, 7, 64, 141}) {
+    ResizeOptions options = to_size(width, width + 3, Filter::kBicubic);
+    const Image fast = resize(formula_image(97, 61), options);
+    options.portable = true;
+    EXPECT_EQ(resize(formula_image(97, 61), options).rgb, fast.rgb);
+  }
+}
+
 TEST(Resize, ChecksumSeesOneLevel) {
   Image image = resize(formula_image(640, 480), to_size(341, 256, Filter::kBicubic));
   image.rgb[1000] = static_cast<uint8_t>(image.rgb[1000] ^ 1);
