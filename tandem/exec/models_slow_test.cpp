@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Model{"ppocr_cls", false, 0.999999}, Model{"mobilenet_v2_qdq", true, 0.99},
                       Model{"tf2_mobilenet_v2_ptq_qdq", true, 0.99}, Model{"resnet8_qdq", true, 0.99},
                       Model{"vww_qdq", true, 0.98}),
-    [](const ::testing::TestParamInfo<Model>& info) { return std::string(info.param.name); });
+    [](const ::testing::TestParamInfo<Model>& model) { return std::string(model.param.name); });
 
 }  // namespace
 }  // namespace tandem::exec
