@@ -30,7 +30,7 @@ std::optional<EltwiseChoice> eltwise_of(const ir::Unary& op) {
     case K::kGeluTanh: return EltwiseChoice{Eltwise::kGeluTanh};
     case K::kSilu: return EltwiseChoice{Eltwise::kSwish, 1};
     case K::kExp: return EltwiseChoice{Eltwise::kExp};
-    case K::kLog: return EltwiseChoice{Eltwise::kLog};
+    // No log: oneDNN's is off by 1.4e-6 at 1, where the logarithm is 0 (test_log_example of the ONNX tests).
     case K::kSqrt: return EltwiseChoice{Eltwise::kSqrt};
     case K::kAbs: return EltwiseChoice{Eltwise::kAbs};
     case K::kMish: return EltwiseChoice{Eltwise::kMish};
