@@ -17,7 +17,7 @@ std::string with_separators(std::string digits) {
   const size_t first = digits[0] == '-' ? 1 : 0;
   for (size_t at = digits.size(); at > first + 3;) {
     at -= 3;
-    digits.insert(at, ",");
+    digits.insert(at, 1, ',');  // g++ 12 warns of an overlap in the form with a string
   }
   return digits;
 }
