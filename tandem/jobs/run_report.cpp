@@ -19,12 +19,6 @@ std::string in(const std::string& directory, const char* name) {
 
 }  // namespace
 
-Status write_run_report(const report::Document& document, const std::string& run_directory) {
-  TANDEM_TRY(make_directories(in(run_directory, "work")));
-  TANDEM_TRY(report::write_report(document, in(run_directory, "report.html")));
-  return write_file(in(run_directory, kReportData), report::to_json(document).dump());
-}
-
 Result<std::string> remake_report(const std::string& run_directory, const std::string& output) {
   std::error_code code;
   if (!std::filesystem::is_directory(run_directory, code)) {

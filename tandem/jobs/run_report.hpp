@@ -5,14 +5,11 @@
 #include <string>
 
 #include "tandem/base/result.hpp"
-#include "tandem/report/document.hpp"
 
 namespace tandem::jobs {
 
-inline constexpr const char* kReportData = "work/report.json";  // in a run directory
-
-// Writes RUN/report.html and what it says as data.
-Status write_run_report(const report::Document& document, const std::string& run_directory);
+// What the page says, as report::to_json(Document) made it; in a run directory.
+inline constexpr const char* kReportData = "work/report.json";
 
 // Makes RUN/report.html again (or the page `output`) from the data in the run directory. Returns the page's
 // path.
