@@ -10,6 +10,7 @@ namespace tandem::cli {
 namespace {
 
 struct Options {
+  Options() { job.output = "run"; }
   jobs::AdaptOptions job;
   std::string head = "auto", scheme = "affine", method = "minmax", optimizer = "adamw", schedule = "cosine",
               augment;
@@ -70,7 +71,6 @@ Status run(Session& session, Options& options) {
 
 Verb adapt_verb() {
   const auto o = std::make_shared<Options>();
-  o->job.output = "run";
   Verb verb{"adapt", "teach a model new classes: quantized backbone, new head, honest accuracy"};
   verb.description =
       "DATA is a folder with train/ and val/, one folder of class folders, IDX files, or a CSV of "

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The shared flags, and numbers as tables show them.
 #include "apps/cli/shared_flags.hpp"
 
 #include <cmath>
