@@ -184,6 +184,10 @@ Status Adaptation::load() {
     // The frozen part of that run, already quantized; it carries the preprocessing.
     model = TANDEM_TRY(load_image_model(base->directory.work("backbone-int8.onnx"), options.preprocess));
     model.path = base->directory.file("adapted.onnx");
+    if (!options.model.empty()) {
+      say(fmt::format("the backbone is that of the extended run '{}'; '{}' is not read",
+                      base->directory.path(), options.model));
+    }
     model.graph.metadata.erase(kRunKey);
     scheme = base->record["options"]["scheme"].as_string() == "pow2" ? Scheme::kPow2 : Scheme::kAffine;
   } else {
@@ -251,6 +255,7 @@ Json Adaptation::record() const {
                                  {"schedule", train::to_string(t.schedule)},
                                  {"balance", t.balance_classes},
                                  {"holdout", t.holdout},
+                                 {"normalize", t.normalize},
                                  {"seed", t.seed},
                                  {"augment", fmt::format("{}{}", options.augment.flip ? "flip " : "",
                                                          options.augment.crop ? "crop" : "")}})},

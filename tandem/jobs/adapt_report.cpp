@@ -135,6 +135,13 @@ Section classes_section(const Adaptation& a) {
   return section;
 }
 
+// Without the folder of the data.
+std::string short_name(const Adaptation& a, std::string name) {
+  const std::string folder = a.options.data + "/";
+  if (name.rfind(folder, 0) == 0) name.erase(0, folder.size());
+  return name;
+}
+
 Section mistakes_section(const Adaptation& a) {
   constexpr size_t kShown = 24;
   const Evaluation& evaluation = a.branches.front().evaluation;
@@ -154,7 +161,7 @@ Section mistakes_section(const Adaptation& a) {
          fmt::format("{} taken for {}", a.class_names[static_cast<size_t>(evaluation.truth[i])],
                      a.class_names[static_cast<size_t>(evaluation.predicted[i])]),
          fmt::format("{:.0f} % sure; {}", 100 * evaluation.confidence[i],
-                     a.val.dataset.name(static_cast<size_t>(sample))),
+                     short_name(a, a.val.dataset.name(static_cast<size_t>(sample)))),
          report::Tone::kBad});
   }
   Section section{"Most confident mistakes", {}};

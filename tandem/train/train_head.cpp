@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <optional>
 
 #include "tandem/base/text.hpp"
 #include "tandem/base/units.hpp"
@@ -63,6 +64,57 @@ void copy_weights(const std::vector<exec::LinearLayerState>& from, Head& to) {
   }
 }
 
+// Features as they are trained on: (x - mean) / scale.
+struct Normalization {
+  std::vector<float> mean;
+  float scale = 1;
+
+  // Of these rows; sums in double and in a fixed order.
+  static Normalization of(const TrainData& data, std::span<const int64_t> rows) {
+    const auto columns = static_cast<size_t>(data.columns);
+    Normalization n;
+    n.mean.assign(columns, 0);
+    if (rows.empty()) return n;
+    std::vector<double> sum(columns, 0);
+    double squares = 0;
+    for (const int64_t row : rows) {
+      const auto x = data.values.subspan(static_cast<size_t>(row) * columns, columns);
+      for (size_t c = 0; c < columns; ++c) {
+        sum[c] += x[c];
+        squares += double{x[c]} * x[c];
+      }
+    }
+    const auto count = static_cast<double>(rows.size());
+    for (size_t c = 0; c < columns; ++c) {
+      n.mean[c] = static_cast<float>(sum[c] / count);
+      squares -= sum[c] * sum[c] / count;
+    }
+    const double variance = squares / (count * static_cast<double>(columns));
+    if (variance > 0) n.scale = static_cast<float>(std::sqrt(variance));
+    return n;
+  }
+
+  void apply(std::span<float> x) const {
+    for (size_t c = 0; c < x.size(); ++c) x[c] = (x[c] - mean[c]) / scale;
+  }
+
+  // The head for plain features from the one for these, and back: W x + b = (W s) ((x - m) / s) + (b + W m).
+  void fold(Head& head, bool into_plain) const {
+    DenseLayer& layer = head.layers.front();
+    for (int64_t o = 0; o < layer.outputs; ++o) {
+      double shift = 0;
+      for (int64_t i = 0; i < layer.inputs; ++i) {
+        float& w = layer.weights[static_cast<size_t>(o * layer.inputs + i)];
+        if (into_plain) w /= scale;
+        shift += double{w} * mean[static_cast<size_t>(i)];
+        if (!into_plain) w *= scale;
+      }
+      float& b = layer.bias[static_cast<size_t>(o)];
+      b = static_cast<float>(into_plain ? b - shift : b + shift);
+    }
+  }
+};
+
 // Mean loss and accuracy of rows, unweighted.
 struct Score {
   double loss = std::numeric_limits<double>::quiet_NaN();
@@ -76,9 +128,11 @@ class Run {
       : data_(data),
         options_(options),
         hooks_(hooks),
-        trainer_(fresh_layers(initial, options), initial.activation, rule_of(options)) {
-    result_.head = initial;
-    split_ = split_holdout(data.rows, data.labels, options.holdout, options.seed);
+        split_(split_holdout(data.rows, data.labels, options.holdout, options.seed)),
+        normalization_(options.normalize ? std::optional(Normalization::of(data, split_.train))
+                                         : std::nullopt),
+        trainer_(fresh_layers(normalized(initial), options), initial.activation, rule_of(options)) {
+    result_.head = normalized(initial);
     result_.train_rows = static_cast<int64_t>(split_.train.size());
     result_.holdout_rows = static_cast<int64_t>(split_.holdout.size());
     if (options.balance_classes)
@@ -111,12 +165,17 @@ class Run {
       if (!hooks_.checkpoint.empty()) TANDEM_TRY(save_checkpoint());
       if (hooks_.epoch_done) hooks_.epoch_done(result_.epochs.back());
     }
+    if (normalization_) normalization_->fold(result_.head, true);
     return std::move(result_);
   }
 
  private:
+  Head normalized(Head head) const {
+    if (normalization_) normalization_->fold(head, false);
+    return head;
+  }
+
   Status check_data() const {
-    TANDEM_CHECK(data_.columns == result_.head.feature_count(), "features do not fit the head");
     if (options_.batch > result_.train_rows) {
       return usage_error(fmt::format("a batch of {} is larger than the training data", options_.batch))
           .because(fmt::format("{} images are left to train on; {} are held out to choose the best epoch",
@@ -161,7 +220,9 @@ class Run {
     batch_labels_.resize(rows.size());
     for (size_t i = 0; i < rows.size(); ++i) {
       const auto from = row_of(values, rows[i]);
-      std::copy(from.begin(), from.end(), batch_values_.begin() + static_cast<int64_t>(i) * data_.columns);
+      const auto to = std::span<float>(batch_values_).subspan(i * from.size(), from.size());
+      std::copy(from.begin(), from.end(), to.begin());
+      if (normalization_) normalization_->apply(to);
       batch_labels_[i] = data_.labels[static_cast<size_t>(rows[i])];
     }
   }
@@ -248,9 +309,10 @@ class Run {
   std::string key() const {
     const TrainOptions& o = options_;
     return fmt::format(
-        "{}|{}|epochs {} batch {} lr {} {} momentum {} decay {} {} seed {} balance {} holdout {}", hooks_.key,
-        result_.head.kind(), o.epochs, o.batch, o.rate, to_string(o.optimizer), o.momentum, o.weight_decay,
-        to_string(o.schedule), o.seed, o.balance_classes, o.holdout);
+        "{}|{}|epochs {} batch {} lr {} {} momentum {} decay {} {} seed {} balance {} holdout {} normalize "
+        "{}",
+        hooks_.key, result_.head.kind(), o.epochs, o.batch, o.rate, to_string(o.optimizer), o.momentum,
+        o.weight_decay, to_string(o.schedule), o.seed, o.balance_classes, o.holdout, o.normalize);
   }
 
   Status save_checkpoint() const {
@@ -348,8 +410,9 @@ class Run {
   const TrainData& data_;
   const TrainOptions& options_;
   const TrainHooks& hooks_;
+  const HoldoutSplit split_;
+  const std::optional<Normalization> normalization_;
   exec::HeadTrainer trainer_;
-  HoldoutSplit split_;
   std::vector<float> class_weights_;
   int64_t steps_per_epoch_ = 1;
   std::vector<float> batch_values_;
@@ -444,6 +507,7 @@ std::vector<float> balanced_weights(std::span<const int64_t> rows, std::span<con
 Result<TrainedHead> train_head(const Head& initial, const TrainData& data, const TrainOptions& options,
                                const TrainHooks& hooks) {
   TANDEM_TRY(validate(options));
+  TANDEM_CHECK(data.columns == initial.feature_count(), "features do not fit the head");
   return Run(initial, data, options, hooks).all();
 }
 

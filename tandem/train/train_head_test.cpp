@@ -68,6 +68,7 @@ TEST(TrainHead, OneStepByHand) {
   options.optimizer = Optimizer::kSgd;
   options.weight_decay = 0;
   options.schedule = Schedule::kConstant;
+  options.normalize = false;
   const auto trained = train_head(head, cloud.data(), options);
   ASSERT_TRUE(trained.ok()) << trained.error().message();
   EXPECT_EQ(trained->head.layers[0].weights, (std::vector<float>{0.1f, -0.1f}));
@@ -143,6 +144,7 @@ TEST(TrainHead, FollowsAReferenceInDoublePrecision) {
     options.rate = 0.02;
     options.optimizer = optimizer;
     options.balance_classes = false;
+    options.normalize = false;
     options.holdout = 0;  // then the last epoch is kept, whatever its score
     const Head initial = head_for(cloud, 3);
     const auto trained = train_head(initial, cloud.data(), options);
@@ -154,6 +156,23 @@ TEST(TrainHead, FollowsAReferenceInDoublePrecision) {
     for (size_t i = 0; i < got.size(); ++i)
       EXPECT_NEAR(got[i], expected[i], 2e-5) << to_string(optimizer) << " " << i;
   }
+}
+
+TEST(TrainHead, NormalizingMakesScaleAndOffsetOfTheFeaturesIrrelevant) {
+  const Cloud cloud = make_cloud(120, 8, 3);
+  Cloud other = cloud;
+  for (float& v : other.values) v = 1000 * v - 300;
+  Head flat = head_for(cloud, 3);
+  std::fill(flat.layers[0].weights.begin(), flat.layers[0].weights.end(), 0.0f);  // the same start for both
+  std::fill(flat.layers[0].bias.begin(), flat.layers[0].bias.end(), 0.0f);
+  const auto one = train_head(flat, cloud.data(), {}), two = train_head(flat, other.data(), {});
+  ASSERT_TRUE(one.ok() && two.ok());
+  const auto a = logits_of(one->head, cloud.values), b = logits_of(two->head, other.values);
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-3);
+  TrainOptions plain;
+  plain.normalize = false;
+  EXPECT_NE(train_head(flat, cloud.data(), plain)->head, one->head);
 }
 
 TEST(TrainHead, SeparatesCloudsAndKeepsTheBestEpoch) {
