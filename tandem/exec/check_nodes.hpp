@@ -3,6 +3,7 @@
 // differences of one node cannot hide or excuse those of another.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,9 +26,11 @@ struct NodeDifference {
 // functions.
 inline constexpr double kRealTolerance = 3e-5;
 
-// Errors of running are returned as one difference that names them.
-inline std::vector<NodeDifference> differences_by_node(const ir::Graph& graph, CompileOptions options,
-                                                       const std::vector<Tensor>& inputs) {
+// Errors of running are returned as one difference that names them. `tamper` may change what a value is taken
+// to be, to see that the judge notices.
+inline std::vector<NodeDifference> differences_by_node(
+    const ir::Graph& graph, CompileOptions options, const std::vector<Tensor>& inputs,
+    const std::function<void(const std::string& value, Tensor&)>& tamper = {}) {
   std::vector<NodeDifference> found;
   const auto fail = [&](const Error& e) {
     found.push_back({"(run)", e.message(), "", false, 1e30, 0});
@@ -43,7 +46,10 @@ inline std::vector<NodeDifference> differences_by_node(const ir::Graph& graph, C
     views.emplace_back(inputs[i]);
     values[g.inputs[i]] = inputs[i].clone();
   }
-  compiled->set_observer([&](ir::ValueId id, const TensorView& v) { values[id] = v.to_tensor(); });
+  compiled->set_observer([&](ir::ValueId id, const TensorView& v) {
+    values[id] = v.to_tensor();
+    if (tamper) tamper(g.value(id).name, values[id]);
+  });
   const Result<std::vector<Tensor>> ran = compiled->run(views);
   if (!ran.ok()) return fail(ran.error());
   for (const ir::NodeId id : g.live_nodes()) {

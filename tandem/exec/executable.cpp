@@ -79,10 +79,7 @@ Status interpret(Program& program, const CompileOptions& options) {
   program.interpreted = true;
   for (const ir::NodeId id : program.graph.live_nodes()) {
     const ir::Node& n = program.graph.node(id);
-    if (const auto* opaque = std::get_if<ir::Opaque>(&n.op)) {
-      return unsupported(fmt::format("node '{}' is {}:{}, which Tandem cannot execute", n.name,
-                                     opaque->domain.empty() ? "ai.onnx" : opaque->domain, opaque->op_type));
-    }
+    TANDEM_TRY(refuse_opaque(n));
     NodeReport r;
     r.node = id;
     r.name = n.name;

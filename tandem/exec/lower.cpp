@@ -351,12 +351,16 @@ static LowerResult lower_op(Lowering& l, const ir::Op& op) {
       op);
 }
 
+Status refuse_opaque(const ir::Node& node) {
+  const auto* opaque = std::get_if<ir::Opaque>(&node.op);
+  if (opaque == nullptr) return {};
+  return unsupported(fmt::format("node '{}' is {}:{}, which Tandem cannot execute", node.name,
+                                 opaque->domain.empty() ? "ai.onnx" : opaque->domain, opaque->op_type));
+}
+
 Status Lowering::lower_reference(const std::string& reason) {
   const ir::Node& n = node();
-  if (const auto* opaque = std::get_if<ir::Opaque>(&n.op)) {
-    return unsupported(fmt::format("node '{}' is {}:{}, which Tandem cannot execute", n.name,
-                                   opaque->domain.empty() ? "ai.onnx" : opaque->domain, opaque->op_type));
-  }
+  TANDEM_TRY(refuse_opaque(n));
   if (!options_.allow_reference) {
     return unsupported(fmt::format("node '{}' ({}) has no fast kernel", n.name, ir::describe(n.op)))
         .because(reason)

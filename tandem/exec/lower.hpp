@@ -111,6 +111,9 @@ class Lowering {
   bool emitting_for_value_ = false;
 };
 
+// Error kUnsupported that names node and op when the op is Opaque.
+Status refuse_opaque(const ir::Node& node);
+
 // Which inputs of a node carry data that its execution reads (a Reshape's shape input is known already).
 bool reads_data(const ir::Node& node, size_t input);
 

@@ -22,6 +22,23 @@ bool is_vector_bias(const Shape& c, int64_t n) {
   return c.rank() == 1 || (c.rank() == 2 && c[0] == 1);
 }
 
+// y = product + beta * C, C broadcast.
+void emit_addend(Lowering& l, BufferId product, float beta) {
+  const Shape& y = l.out_shape();
+  const BufferId addend = l.read_real(2, Layout::kPlain);
+  const BufferId to = l.write(0, Layout::kPlain);
+  const Shape c_shape = l.in_shape(2);
+  const RowPlan plan = plan_rows(y, Layout::kPlain, {{y, Layout::kPlain}, {c_shape, Layout::kPlain}});
+  l.emit("own binary", {product, addend}, {to}, [=](Pointers p) -> Status {
+    const std::byte* from[2] = {p[index_of(product)], p[index_of(addend)]};
+    run_rows(plan, from, {RowType{}, RowType{}}, RowType{}, p[index_of(to)],
+             [&](float* const* x, int64_t count, float* out) {
+               for (int64_t i = 0; i < count; ++i) out[i] = x[0][i] + beta * x[1][i];
+             });
+    return {};
+  });
+}
+
 LowerResult lower_real_gemm(Lowering& l, const ir::Gemm& op) {
   if (!Lowering::is_real(l.in(0)) || !Lowering::is_real(l.in(1)) || !Lowering::is_real(l.out())) {
     return Lowered::no("only f32 products have kernels");
@@ -76,23 +93,10 @@ LowerResult lower_real_gemm(Lowering& l, const ir::Gemm& op) {
     l.finish_real(0, to);
     return Lowered{};
   }
-  // y = product + beta * C, C broadcast.
   const BufferId product = l.temporary(DType::kF32, y);
   arguments.emplace_back(Role::kDst, product);
   l.emit(std::move(primitive), std::move(arguments), std::move(packed));
-  const BufferId addend = l.read_real(2, Layout::kPlain);
-  const BufferId to = l.write(0, Layout::kPlain);
-  const Shape c_shape = l.in_shape(2);
-  const RowPlan plan = plan_rows(y, Layout::kPlain, {{y, Layout::kPlain}, {c_shape, Layout::kPlain}});
-  l.emit("own binary", {product, addend}, {to}, [=, beta = op.beta](Pointers p) -> Status {
-    const std::byte* from[2] = {p[index_of(product)], p[index_of(addend)]};
-    RowType scaled;
-    run_rows(plan, from, {RowType{}, scaled}, RowType{}, p[index_of(to)],
-             [&](float* const* x, int64_t count, float* out) {
-               for (int64_t i = 0; i < count; ++i) out[i] = x[0][i] + beta * x[1][i];
-             });
-    return {};
-  });
+  emit_addend(l, product, op.beta);
   return Lowered{};
 }
 

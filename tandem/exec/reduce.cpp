@@ -9,6 +9,24 @@ namespace tandem::exec {
 
 void emit_spatial_mean(Lowering& l, BufferId x, BufferId y, double factor);
 
+namespace {
+
+// By dimension of x.
+Result<std::vector<bool>> reduced_axes(Lowering& l, bool none_when_empty) {
+  const size_t rank = l.in_shape(0).rank();
+  std::vector<int64_t> axes;
+  if (l.has_input(1)) {
+    if (!l.in(1).is_constant()) return unsupported("axes are not constant");
+    axes = TANDEM_TRY(to_int64s(*l.in(1).constant));
+  }
+  if (axes.empty() && none_when_empty) return unsupported("reduces nothing");
+  std::vector<bool> reduced(rank, axes.empty());
+  for (const int64_t a : axes) reduced[TANDEM_TRY(normalize_axis(a, rank))] = true;
+  return reduced;
+}
+
+}  // namespace
+
 LowerResult lower(Lowering& l, const ir::Reduce& op) {
   using K = ir::ReduceKind;
   const Shape& x = l.in_shape(0);
@@ -17,16 +35,9 @@ LowerResult lower(Lowering& l, const ir::Reduce& op) {
   if (op.kind != K::kSum && op.kind != K::kMean && op.kind != K::kMax && op.kind != K::kMin)
     return Lowered::no("no fast kernel for this kind");
   if (x.elements() == 0 || x.rank() == 0) return Lowered::no("empty tensors");
-  std::vector<bool> reduced(x.rank(), !l.has_input(1));
-  if (l.has_input(1)) {
-    if (!l.in(1).is_constant()) return Lowered::no("axes are not constant");
-    const std::vector<int64_t> axes = TANDEM_TRY(to_int64s(*l.in(1).constant));
-    for (const int64_t a : axes) reduced[TANDEM_TRY(normalize_axis(a, x.rank()))] = true;
-    if (axes.empty() && op.noop_with_empty_axes) return Lowered::no("reduces nothing");
-    if (axes.empty()) reduced.assign(x.rank(), true);
-  } else if (op.noop_with_empty_axes) {
-    return Lowered::no("reduces nothing");
-  }
+  const Result<std::vector<bool>> axes = reduced_axes(l, op.noop_with_empty_axes);
+  if (!axes.ok()) return Lowered::no(axes.error().what());
+  const std::vector<bool>& reduced = *axes;
   bool spatial = x.rank() >= 3 && !reduced[0] && !reduced[1];
   for (size_t d = 2; d < x.rank(); ++d) spatial = spatial && reduced[d];
   int64_t along = 1;
