@@ -33,6 +33,8 @@ struct Kernels {
   // out[c] = scale[c] * (acc[c] + bias[c]) in f32 (bias may be null).
   void (*scale_accumulator)(const int32_t* acc, const float* scale, const float* bias, int64_t count,
                             float* out);
+  // out[3 i + c] = planes[c][i] for elements of 1 or 4 bytes: colour planes to pixels.
+  void (*interleave3)(const std::byte* const* planes, size_t width, int64_t count, std::byte* out);
   // out[c] += x[c]; integers exactly.
   void (*sum_f32)(const float* x, int64_t count, float* out);
   void (*sum_i8)(const int8_t* x, int64_t count, int32_t* out);

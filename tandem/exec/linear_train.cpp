@@ -51,10 +51,11 @@ void forward(const LinearLayerState& layer, std::span<const float> x, int64_t ba
                    static_cast<int64_t>(y.size()) == batch * layer.outputs,
                "sizes do not match the layer");
   const TrainKernels& k = train_kernels();
-  for (int64_t first = 0; first < batch; first += 4) {
-    const int64_t rows = std::min<int64_t>(4, batch - first);
+  int64_t rows = 0;
+  for (int64_t first = 0; first < batch; first += rows) {
+    rows = batch - first >= 8 ? 8 : std::min<int64_t>(4, batch - first);
     for (int64_t o = 0; o < layer.outputs; ++o) {
-      float sums[4];
+      float sums[8];
       k.dot(layer.weights.data() + o * layer.inputs, x.data() + first * layer.inputs, layer.inputs, rows,
             layer.inputs, sums);
       for (int64_t r = 0; r < rows; ++r) {
@@ -113,13 +114,30 @@ AdamStep constants_of(const AdamW& a, int64_t step, bool decays) {
           decays ? 1 - a.rate * a.decay : 1.0f};
 }
 
-void update(const UpdateRule& rule, int64_t step, bool decays, const float* g, int64_t count, float* w,
-            float* m, float* v) {
+// A rule with everything computed that is the same for all elements of one step.
+struct Step {
+  bool adam = false;
+  AdamStep adam_step{};
+  SgdStep sgd_step{};
+};
+
+Step step_of(const UpdateRule& rule, int64_t step, bool decays) {
+  Step s;
   if (const auto* a = std::get_if<AdamW>(&rule)) {
-    train_kernels().adam(constants_of(*a, step, decays), g, count, w, m, v);
+    s.adam = true;
+    s.adam_step = constants_of(*a, step, decays);
   } else {
-    const Sgd& s = std::get<Sgd>(rule);
-    train_kernels().sgd({s.rate, s.momentum, decays ? s.decay : 0.0f, s.nesterov}, g, count, w, m);
+    const Sgd& sgd = std::get<Sgd>(rule);
+    s.sgd_step = {sgd.rate, sgd.momentum, decays ? sgd.decay : 0.0f, sgd.nesterov};
+  }
+  return s;
+}
+
+void update(const Step& step, const float* g, int64_t count, float* w, float* m, float* v) {
+  if (step.adam) {
+    train_kernels().adam(step.adam_step, g, count, w, m, v);
+  } else {
+    train_kernels().sgd(step.sgd_step, g, count, w, m);
   }
 }
 
@@ -135,13 +153,17 @@ void backward_update(LinearLayerState& layer, std::span<const float> x, std::spa
   TANDEM_CHECK(!adam || layer.weights_v.size() == layer.weights.size(), "the layer has no state for AdamW");
   const TrainKernels& k = train_kernels();
   std::fill(dx.begin(), dx.end(), 0.0f);
-  constexpr int64_t kBlock = 1024;  // a piece of a row stays in L1 from the gradient to the update
-  alignas(64) float g[kBlock];
-  for (int64_t o = 0; o < layer.outputs; ++o) {
-    const int64_t row = o * layer.inputs;
-    for (int64_t first = 0; first < layer.inputs; first += kBlock) {
-      const int64_t count = std::min(kBlock, layer.inputs - first);
-      float* w = layer.weights.data() + row + first;
+  const Step weights_step = step_of(rule, step, true);
+  // A block of inputs stays in L1 while all outputs use it, and a piece of a row from its gradient to its
+  // update.
+  constexpr int64_t kBlockMax = 1024;
+  const int64_t block = std::clamp<int64_t>(6144 / std::max<int64_t>(batch, 1) / 64 * 64, 64, kBlockMax);
+  alignas(64) float g[kBlockMax];
+  for (int64_t first = 0; first < layer.inputs; first += block) {
+    const int64_t count = std::min(block, layer.inputs - first);
+    for (int64_t o = 0; o < layer.outputs; ++o) {
+      const int64_t at = o * layer.inputs + first;
+      float* w = layer.weights.data() + at;
       if (!dx.empty()) {
         for (int64_t b = 0; b < batch; ++b) {
           k.add_scaled(dy[static_cast<size_t>(b * layer.outputs + o)], w, count,
@@ -149,8 +171,8 @@ void backward_update(LinearLayerState& layer, std::span<const float> x, std::spa
         }
       }
       k.gradient(dy.data() + o, layer.outputs, x.data() + first, layer.inputs, batch, count, g);
-      update(rule, step, true, g, count, w, layer.weights_m.data() + row + first,
-             adam ? layer.weights_v.data() + row + first : nullptr);
+      update(weights_step, g, count, w, layer.weights_m.data() + at,
+             adam ? layer.weights_v.data() + at : nullptr);
     }
   }
   std::vector<float>& bias_gradient = layer.scratch;
@@ -159,8 +181,8 @@ void backward_update(LinearLayerState& layer, std::span<const float> x, std::spa
     for (int64_t o = 0; o < layer.outputs; ++o)
       bias_gradient[static_cast<size_t>(o)] += dy[static_cast<size_t>(b * layer.outputs + o)];
   }
-  update(rule, step, false, bias_gradient.data(), layer.outputs, layer.bias.data(), layer.bias_m.data(),
-         adam ? layer.bias_v.data() : nullptr);
+  update(step_of(rule, step, false), bias_gradient.data(), layer.outputs, layer.bias.data(),
+         layer.bias_m.data(), adam ? layer.bias_v.data() : nullptr);
 }
 
 namespace {

@@ -31,19 +31,30 @@ void emit_quantize_moving(Lowering& l, BufferId x, BufferId y) {
                 pixels = shape.elements() / std::max<int64_t>(batch * channels, 1);
   l.emit("own quantize", {x}, {y}, [=, to = Lowering::row_type(l.out())](Pointers p) -> Status {
     alignas(64) float row[kRowMax];
-    const int64_t at_once = std::max<int64_t>(kRowMax / channels, 1);
+    const bool bytes_of_colour = channels == 3 && size_of(to.dtype) == 1;
+    const int64_t at_once = bytes_of_colour ? kRowMax : std::max<int64_t>(kRowMax / channels, 1);
     const float* in = reinterpret_cast<const float*>(p[index_of(x)]);
     std::byte* out = p[index_of(y)];
     const size_t width = size_of(to.dtype);
     for (int64_t n = 0; n < batch; ++n) {
       for (int64_t first = 0; first < pixels; first += at_once) {
         const int64_t count = std::min(at_once, pixels - first);
+        std::byte* pixels_out = out + static_cast<size_t>((n * pixels + first) * channels) * width;
+        if (bytes_of_colour) {
+          // Whole planes are rounded fastest; bytes are then cheap to interleave.
+          std::byte planes[3][kRowMax];
+          for (int64_t c = 0; c < 3; ++c) {
+            kernels().store(in + (n * channels + c) * pixels + first, to, count, planes[c]);
+          }
+          const std::byte* sources[3] = {planes[0], planes[1], planes[2]};
+          kernels().interleave3(sources, width, count, pixels_out);
+          continue;
+        }
         for (int64_t c = 0; c < channels; ++c) {
           const float* plane = in + (n * channels + c) * pixels + first;
           for (int64_t i = 0; i < count; ++i) row[i * channels + c] = plane[i];
         }
-        kernels().store(row, to, count * channels,
-                        out + static_cast<size_t>((n * pixels + first) * channels) * width);
+        kernels().store(row, to, count * channels, pixels_out);
       }
     }
     return {};

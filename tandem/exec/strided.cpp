@@ -6,6 +6,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "tandem/exec/kernels.hpp"
+
 namespace tandem::exec {
 namespace {
 
@@ -26,6 +28,12 @@ void copy_row(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t 
 template <typename T>
 void copy_plane(const T* from, T* to, const Dim& b, const Dim& a) {
   constexpr int64_t kTile = 16;
+  if (a.extent == 3 && b.to == 3 && (sizeof(T) == 1 || sizeof(T) == 4)) {
+    const std::byte* planes[3];
+    for (int64_t c = 0; c < 3; ++c) planes[c] = reinterpret_cast<const std::byte*>(from + c * a.from);
+    kernels().interleave3(planes, sizeof(T), b.extent, reinterpret_cast<std::byte*>(to));
+    return;
+  }
   if (a.extent <= 4) {  // colour channels: whole pixels at a time
     for (int64_t j = 0; j < b.extent; ++j) {
       for (int64_t i = 0; i < a.extent; ++i) to[j * b.to + i * a.to] = from[j * b.from + i * a.from];

@@ -17,7 +17,7 @@ struct SgdStep {
 };
 
 struct TrainKernels {
-  // sums[k] = sum_i w[i] * x[k * stride + i] for `rows` <= 4 rows of x.
+  // sums[k] = sum_i w[i] * x[k * stride + i] for `rows` (1, 2, 3, 4 or 8) rows of x.
   void (*dot)(const float* w, const float* x, int64_t stride, int64_t rows, int64_t count, float* sums);
   // g[i] = sum_b dy[b * dy_stride] * x[b * stride + i] in [0, count).
   void (*gradient)(const float* dy, int64_t dy_stride, const float* x, int64_t stride, int64_t batch,
