@@ -64,7 +64,7 @@ LowerResult lower_rows(Lowering& l, const ir::Activation& f) {
   const std::vector<RowType> from{Lowering::row_type(l.in(0))};
   l.emit("own rows", {x}, {y}, [=, to = Lowering::row_type(l.out())](Pointers p) -> Status {
     const std::byte* sources[1] = {p[index_of(x)]};
-    run_rows(plan, sources, from, to, p[index_of(y)], [&](float* const* in, int64_t count, float* out) {
+    run_rows(plan, sources, from, to, p[index_of(y)], [&](const float* const* in, int64_t count, float* out) {
       std::copy_n(in[0], count, out);
       apply_to_row(f, out, count);
     });
@@ -160,14 +160,16 @@ LowerResult lower_chain(Lowering& l, RowOp op, float factor, const ir::Activatio
   l.emit("own rows", ids, {y}, [=, to = Lowering::row_type(l.out())](Pointers p) -> Status {
     const std::byte* sources[kOperandsMax] = {};
     for (size_t i = 0; i < ids.size(); ++i) sources[i] = p[index_of(ids[i])];
-    run_rows(plan, sources, types, to, p[index_of(y)], [&](float* const* in, int64_t count, float* out) {
-      if (ids.size() == 1) std::copy_n(in[0], count, out);
-      for (size_t i = 1; i < ids.size(); ++i) kernels().binary(op, i == 1 ? in[0] : out, in[i], count, out);
-      if (factor != 1) {
-        for (int64_t i = 0; i < count; ++i) out[i] *= factor;
-      }
-      apply_to_row(activation, out, count);
-    });
+    run_rows(plan, sources, types, to, p[index_of(y)],
+             [&](const float* const* in, int64_t count, float* out) {
+               if (ids.size() == 1) std::copy_n(in[0], count, out);
+               for (size_t i = 1; i < ids.size(); ++i)
+                 kernels().binary(op, i == 1 ? in[0] : out, in[i], count, out);
+               if (factor != 1) {
+                 for (int64_t i = 0; i < count; ++i) out[i] *= factor;
+               }
+               apply_to_row(activation, out, count);
+             });
     return {};
   });
   return Lowered{};

@@ -13,6 +13,7 @@
 #include "tandem/base/rng.hpp"
 #include "tandem/exec/rows.hpp"
 #include "tandem/tensor/quant_params.hpp"
+#include "tandem/testing/graph_builder.hpp"
 
 namespace tandem::exec {
 namespace {
@@ -56,6 +57,30 @@ TEST(Kernels, StoreRoundsAsQuantParamsSays) {
   }
 }
 
+// The wide builds divide by two fused Newton steps: every rounding must be that of x / scale.
+TEST(Kernels, StoreDividesExactly) {
+  Rng rng(11);
+  for (int trial = 0; trial < 200; ++trial) {
+    // Mantissas of scales from all over, the two ends of the binade among them.
+    const float mantissa = trial == 0   ? 1.0f
+                           : trial == 1 ? std::nextafter(2.0f, 0.0f)
+                                        : static_cast<float>(rng.uniform(1, 2));
+    const float scale = std::ldexp(mantissa, static_cast<int>(rng.uniform(-50, 50)));
+    const RowType type = type_of(QuantParams::affine(DType::kI16, scale, 0));
+    std::vector<float> x;
+    for (int i = 0; i < 512; ++i) {
+      // Neighbours of the products nearest to a tie: there one wrong bit of the quotient shows.
+      const float tie = (static_cast<float>(static_cast<int>(rng.uniform(-30000, 30000))) + 0.5f) * scale;
+      x.insert(x.end(), {tie, std::nextafter(tie, 0.0f), std::nextafter(tie, 1e30f)});
+    }
+    std::vector<int16_t> wide(x.size()), plain(x.size());
+    const auto count = static_cast<int64_t>(x.size());
+    kernels().store(x.data(), type, count, reinterpret_cast<std::byte*>(wide.data()));
+    portable_kernels().store(x.data(), type, count, reinterpret_cast<std::byte*>(plain.data()));
+    EXPECT_EQ(wide, plain) << "scale " << scale;
+  }
+}
+
 TEST(Kernels, EveryInstructionSetGivesTheSameBits) {
   Rng rng(5);
   const std::vector<float> a = hard_values(rng, 0.1f), b = hard_values(rng, 0.03f);
@@ -93,10 +118,43 @@ TEST(Rows, BroadcastAcrossLayouts) {
   for (size_t i = 0; i < 12; ++i) in[i] = static_cast<float>(i);
   const std::byte* from[2] = {reinterpret_cast<const std::byte*>(in.data()),
                               reinterpret_cast<const std::byte*>(scale.data())};
-  run_rows(
-      plan, from, {RowType{}, RowType{}}, RowType{}, reinterpret_cast<std::byte*>(out.data()),
-      [](float* const* r, int64_t count, float* y) { kernels().binary(RowOp::kMul, r[0], r[1], count, y); });
+  run_rows(plan, from, {RowType{}, RowType{}}, RowType{}, reinterpret_cast<std::byte*>(out.data()),
+           [](const float* const* r, int64_t count, float* y) {
+             kernels().binary(RowOp::kMul, r[0], r[1], count, y);
+           });
   EXPECT_EQ(out, (std::vector<float>{0, 10, 200, 3, 40, 500, 6, 70, 800, 9, 100, 1100}));
+}
+
+// Several narrow rows are handled as one, and a row of gates is read once for all pixels: the values stay
+// those of the plain loop, for full and partial blocks, several images and rows longer than a block.
+TEST(Rows, NarrowRowsAreJoined) {
+  Rng rng(7);
+  for (const int64_t channels : {1, 3, 24, 72, 700, 1024, 1500}) {
+    for (const DType dtype : {DType::kF32, DType::kU8}) {
+      const Shape x{2, channels, 5, 7}, gate{2, channels, 1, 1};
+      const RowPlan plan =
+          plan_rows(x, Layout::kChannelsLast, {{x, Layout::kChannelsLast}, {gate, Layout::kChannelsLast}});
+      EXPECT_EQ(plan.rows_at_once > 1, channels < 700 && channels > 1) << channels;
+      const QuantParams q = QuantParams::affine(DType::kU8, 0.05f, 3);
+      const RowType type = dtype == DType::kU8 ? type_of(q) : RowType{};
+      const Tensor a = testing::random_tensor(rng, dtype, x), b = testing::random_tensor(rng, dtype, gate);
+      Tensor y(DType::kF32, x);
+      const std::byte* from[2] = {a.data(), b.data()};
+      run_rows(plan, from, {type, type}, RowType{}, y.data(),
+               [](const float* const* r, int64_t count, float* out) {
+                 kernels().binary(RowOp::kMul, r[0], r[1], count, out);
+               });
+      const auto real = [&](const Tensor& t, int64_t i) {
+        return dtype == DType::kF32 ? t.as<float>()[static_cast<size_t>(i)]
+                                    : 0.05f * static_cast<float>(t.as<uint8_t>()[static_cast<size_t>(i)] - 3);
+      };
+      for (int64_t i = 0; i < y.elements(); ++i) {
+        const int64_t of_gate = i / (channels * 35) * channels + i % channels;
+        ASSERT_EQ(y.as<float>()[static_cast<size_t>(i)], real(a, i) * real(b, of_gate))
+            << channels << " channels, element " << i;
+      }
+    }
+  }
 }
 
 TEST(Rows, StridedRowIsRefused) {

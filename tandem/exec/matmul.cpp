@@ -32,7 +32,7 @@ void emit_addend(Lowering& l, BufferId product, float beta) {
   l.emit("own binary", {product, addend}, {to}, [=](Pointers p) -> Status {
     const std::byte* from[2] = {p[index_of(product)], p[index_of(addend)]};
     run_rows(plan, from, {RowType{}, RowType{}}, RowType{}, p[index_of(to)],
-             [&](float* const* x, int64_t count, float* out) {
+             [&](const float* const* x, int64_t count, float* out) {
                for (int64_t i = 0; i < count; ++i) out[i] = x[0][i] + beta * x[1][i];
              });
     return {};

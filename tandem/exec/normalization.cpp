@@ -44,7 +44,7 @@ LowerResult lower(Lowering& l, const ir::BatchNorm& op) {
   const std::vector<RowType> types{Lowering::row_type(l.in(0)), RowType{}, RowType{}};
   l.emit("own rows", {in, ia, ib}, {y}, [=, to = Lowering::row_type(l.out())](Pointers ptr) -> Status {
     const std::byte* from[3] = {ptr[index_of(in)], ptr[index_of(ia)], ptr[index_of(ib)]};
-    run_rows(plan, from, types, to, ptr[index_of(y)], [](float* const* r, int64_t count, float* out) {
+    run_rows(plan, from, types, to, ptr[index_of(y)], [](const float* const* r, int64_t count, float* out) {
       kernels().binary(RowOp::kMul, r[0], r[1], count, out);
       kernels().binary(RowOp::kAdd, out, r[2], count, out);
     });

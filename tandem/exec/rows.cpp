@@ -42,6 +42,14 @@ RowPlan plan_rows(const Shape& output, Layout layout, const std::vector<RowOpera
     for (auto& s : plan.stride) s.push_back(0);
   }
   for (const auto& s : plan.stride) plan.ok = plan.ok && (s.back() == 0 || s.back() == 1);
+  const size_t dims = plan.extent.size();
+  const int64_t row = std::max<int64_t>(plan.extent.back(), 1);
+  bool joins = dims > 1;
+  for (const auto& s : plan.stride) {
+    plan.repeats.push_back(dims > 1 && s[dims - 2] == 0);
+    joins = joins && (plan.repeats.back() || (s[dims - 2] == row && s[dims - 1] == 1));
+  }
+  if (joins) plan.rows_at_once = std::max<int64_t>(kRowMax / row, 1);
   return plan;
 }
 
