@@ -6,7 +6,7 @@
 #include "apps/cli/shared_flags.hpp"
 #include "tandem/base/units.hpp"
 #include "tandem/jobs/bench.hpp"
-#include "tandem/jobs/classify.hpp"
+#include "tandem/jobs/plan_parts.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -69,7 +69,7 @@ Status run(Session& session, Options& options) {
     if (batch < 1) return usage_error("--batch wants numbers from 1 on");
   }
   if (!(options.job.seconds >= 0)) return usage_error("--seconds wants a number from 0 on");
-  options.job.model = TANDEM_TRY(jobs::model_behind(options.job.model));
+  options.job.model = TANDEM_TRY(jobs::open_model_path(options.job.model)).model;
   const jobs::BenchResult result = TANDEM_TRY(jobs::bench(options.job, session.hooks()));
   print_rows(session, result);
   print_layers(session, result);

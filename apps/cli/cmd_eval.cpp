@@ -4,7 +4,6 @@
 
 #include "apps/cli/shared_flags.hpp"
 #include "tandem/base/units.hpp"
-#include "tandem/jobs/classify.hpp"
 #include "tandem/jobs/evaluate.hpp"
 
 namespace tandem::cli {
@@ -94,8 +93,6 @@ Status run(Session& session, Options& options) {
   if (options.min_agreement && options.job.against.empty()) {
     return usage_error("--min-agreement needs a second model").hint("give it with --against MODEL");
   }
-  options.job.model = TANDEM_TRY(jobs::model_behind(options.job.model));
-  if (!options.job.against.empty()) options.job.against = TANDEM_TRY(jobs::model_behind(options.job.against));
   const jobs::EvaluateResult result = TANDEM_TRY(jobs::evaluate(options.job, session.hooks()));
   for (const data::Skipped& s : result.skipped) session.note(fmt::format("skipped {}: {}", s.path, s.reason));
   print_scores(session, result);

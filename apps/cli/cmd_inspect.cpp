@@ -42,6 +42,7 @@ std::string preprocess_text(const data::Preprocess& p) {
 void print_summary(const Session& session, const jobs::InspectResult& r) {
   TextTable table({{"what"}, {"value"}});
   table.add_row({"model", r.path});
+  if (!r.plan_path.empty()) table.add_row({"plan", r.plan_path});
   table.add_row({"made by", r.producer.empty() ? "unknown" : r.producer});
   table.add_row({"opset", fmt::format("{} (IR version {})", r.opset, r.ir_version)});
   for (const jobs::ValueInfo& v : r.inputs) {
@@ -83,15 +84,17 @@ void print_placement(const Session& session, const jobs::InspectResult& r) {
   struct Sum {
     int64_t count = 0, macs = 0;
   };
-  std::map<std::pair<std::string, std::string>, Sum> sums;
+  std::map<std::vector<std::string>, Sum> sums;
   for (const jobs::NodeInfo& n : r.nodes) {
-    Sum& sum = sums[{std::string(jobs::to_string(n.placement)), n.reason}];
+    Sum& sum = sums[{n.part, n.device, std::string(jobs::to_string(n.placement)), n.reason}];
     ++sum.count;
     sum.macs += n.macs;
   }
-  TextTable table({{"placement"}, {"nodes", Align::kRight}, {"MACs", Align::kRight}, {"why"}});
+  TextTable table(
+      {{"part"}, {"device"}, {"computes in"}, {"nodes", Align::kRight}, {"MACs", Align::kRight}, {"why"}});
   for (const auto& [key, sum] : sums) {
-    table.add_row({key.first, fmt::format("{}", sum.count), number_or_dash(sum.macs), key.second});
+    table.add_row({key[0].empty() ? "whole" : key[0], key[1], key[2], fmt::format("{}", sum.count),
+                   number_or_dash(sum.macs), key[3]});
   }
   const char* title = r.placement_is_forecast ? "\nAfter tandem quantize:\n" : "\n";
   session.print(title + table.to_string());
@@ -103,12 +106,14 @@ void print_nodes(const Session& session, const jobs::InspectResult& r) {
                    {"shape"},
                    {"MACs", Align::kRight},
                    {"parameters", Align::kRight},
-                   {"placement"},
+                   {"part"},
+                   {"device"},
+                   {"computes in"},
                    {"implementation"},
                    {"why"}});
   for (const jobs::NodeInfo& n : r.nodes) {
     table.add_row({n.name, n.op, n.shape, number_or_dash(n.macs), number_or_dash(n.parameters),
-                   std::string(jobs::to_string(n.placement)), n.implementation, n.reason});
+                   n.part.empty() ? "whole" : n.part, n.device, std::string(jobs::to_string(n.placement)), n.implementation, n.reason});
   }
   session.print("\n" + table.to_string());
 }
@@ -144,11 +149,12 @@ Verb inspect_verb() {
   const auto o = std::make_shared<Options>();
   Verb verb{"inspect", "what is in a model: ops, shapes, MACs, parameters, quantization, placement"};
   verb.description =
-      "For a quantized model the placement is what the executor does with each node; for one in floating "
-      "point it is "
-      "what tandem quantize would make of it, and why some nodes stay in float.";
+      "For a quantized model the placement is what the executor does with each node: int8 reads integers, f32 "
+      "reads floating point, convert goes from one to the other, - costs nothing. Of a plan it is told for each "
+      "part on its device. For a model in floating point it is what tandem quantize would make of it, and why "
+      "some nodes stay in f32.";
   verb.flags = {
-      required({"MODEL", &o->job.model, "An ONNX file"}),
+      required({"MODEL", &o->job.model, "An ONNX file, a plan.json beside its model, or a run directory"}),
       {"--nodes", &o->nodes, "One line per node"},
       {"--values", &o->values, "One line per value, with its quantization"},
       {"--text", &o->text, "The whole graph as IR text"},

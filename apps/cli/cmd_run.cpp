@@ -109,7 +109,9 @@ Verb run_verb() {
   const auto o = std::make_shared<Options>();
   Verb verb{"run", "the likeliest classes of images"};
   verb.description =
-      "MODEL is an ONNX file, a run directory of tandem adapt, or a plan.json beside its model.";
+      "MODEL is an ONNX file, a plan.json beside its model, or a run directory of tandem adapt. The parts of a "
+      "plan run on the devices that it names, after the contracts of what crosses between them were checked; "
+      "--device host or ref runs all of them there.";
   verb.flags = {
       required({"MODEL", &o->job.model, "The model"}),
       {"FILE", &o->files, "Images or folders of images"},

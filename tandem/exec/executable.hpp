@@ -31,6 +31,7 @@ struct NodeReport {
   std::string op;                 // ir::describe
   std::string implementation;     // "brgconv:avx512_core_vnni", "own binary", "view", "ref", "unused"
   bool reference = false;         // oneDNN's silent reference loops or ours
+  bool in_floats = false;         // it reads an activation as f32: stored so, or dequantized for it
   std::string fallback_reason;    // why it is not faster; empty when it is
   int64_t macs = 0;
   int64_t calls = 0;  // with profile: of run()

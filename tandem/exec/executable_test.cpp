@@ -336,6 +336,28 @@ TEST(Executable, BindsTheBatchAndRunsClones) {
   EXPECT_GT(e.report()[0].macs, 0);
 }
 
+TEST(Executable, TellsWhatIsComputedInFloats) {
+  // Weights of 0 are -zero point as seen by the sum: 8 bits hold -128, not -200.
+  const auto in_floats = [](int32_t weight_zero) {
+    GraphBuilder b;
+    const ir::ValueId x = b.input("x", {1, 8, 8, 8});
+    b.graph().value(x).quant = QuantParams::affine(DType::kU8, 0.1f, 0);
+    const ir::ValueId w = b.constant(Tensor(DType::kU8, {8, 8, 1, 1}), "w");
+    b.graph().value(w).dtype = DType::kF32;
+    b.graph().value(w).quant = QuantParams::affine(DType::kU8, 0.1f, weight_zero);
+    ir::Conv conv;
+    conv.window.kernel = {1, 1};
+    const ir::ValueId y = b.add(conv, {x, w}, "conv");
+    b.graph().value(y).quant = QuantParams::affine(DType::kU8, 0.1f, 0);
+    b.output(y);
+    const Executable e = Executable::compile(b.finish()).value();
+    return e.report()[0].in_floats;
+  };
+  EXPECT_FALSE(in_floats(128));
+  EXPECT_TRUE(in_floats(200));
+  EXPECT_TRUE(Executable::compile(small_conv()).value().report()[0].in_floats);
+}
+
 TEST(Executable, RefusesOtherShapesByName) {
   Executable e = Executable::compile(small_conv()).value();
   const Tensor x(DType::kF32, {1, 3, 9, 8});

@@ -4,6 +4,7 @@
 #include "tandem/exec/lower.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "tandem/base/overload.hpp"
 #include "tandem/exec/memory_plan.hpp"
@@ -13,6 +14,12 @@
 namespace tandem::exec {
 
 using ir::ValueId;
+
+namespace {
+
+constexpr const char* kDequantize = "own dequantize";
+
+}  // namespace
 
 BufferId Program::root(BufferId id) const {
   while (buffer(id).home == Buffer::Home::kAlias) id = buffer(id).base;
@@ -112,7 +119,7 @@ void Lowering::dequantize_into(ValueId id, BufferId from, BufferId to) {
   const ir::Value& value = program_.graph.value(id);
   const int64_t count = value.shape->elements();
   if (value.quant->per_tensor()) {
-    emit("own dequantize", {from}, {to}, [=, type = row_type(value)](Pointers p) -> Status {
+    emit(kDequantize, {from}, {to}, [=, type = row_type(value)](Pointers p) -> Status {
       kernels().load(p[index_of(from)], type, 1, count, reinterpret_cast<float*>(p[index_of(to)]));
       return {};
     });
@@ -122,7 +129,7 @@ void Lowering::dequantize_into(ValueId id, BufferId from, BufferId to) {
   const size_t axis = static_cast<size_t>(value.quant->axis);
   const int64_t run = strides_of(*value.shape, buffer(from).layout)[axis];
   const int64_t extent = (*value.shape)[axis];
-  emit("own dequantize", {from}, {to},
+  emit(kDequantize, {from}, {to},
        [=, type = row_type(value), quant = *value.quant](Pointers p) -> Status {
          RowType t = type;
          const size_t width = size_of(t.dtype);
@@ -488,6 +495,20 @@ Status Lowering::lower_node(ir::NodeId id) {
   return {};
 }
 
+bool Lowering::reads_floats(size_t first_step) const {
+  std::set<BufferId> own;  // partial sums and the like
+  for (size_t i = first_step; i < program_.steps.size(); ++i) {
+    const Step& step = program_.steps[i];
+    if (step.implementation == kDequantize) return true;
+    for (const BufferId id : step.reads) {
+      const Buffer& b = program_.buffer(program_.root(id));
+      if (own.count(id) == 0 && b.home != Buffer::Home::kConstant && is_float(b.dtype)) return true;
+    }
+    own.insert(step.writes.begin(), step.writes.end());
+  }
+  return false;
+}
+
 void Lowering::report_node(size_t first_step) {
   const ir::Node& n = node();
   NodeReport r;
@@ -496,6 +517,7 @@ void Lowering::report_node(size_t first_step) {
   r.op = ir::describe(n.op);
   r.fallback_reason = fallback_reason_;
   r.macs = ir::cost_of(program_.graph, node_).macs;
+  r.in_floats = reads_floats(first_step);
   for (size_t i = first_step; i < program_.steps.size(); ++i) {
     const Step& step = program_.steps[i];
     if (!r.implementation.empty()) r.implementation += " + ";

@@ -99,6 +99,8 @@ class Lowering {
   void observe(size_t first_step);
   void plan();
   void report_node(size_t first_step);
+  // A step of the current node reads an f32 activation that none of them made as a partial result.
+  bool reads_floats(size_t first_step) const;
 
   Program& program_;
   const CompileOptions& options_;

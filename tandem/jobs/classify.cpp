@@ -4,62 +4,20 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <thread>
 
-#include "tandem/base/file.hpp"
-#include "tandem/base/hash.hpp"
 #include "tandem/jobs/model_source.hpp"
 #include "tandem/jobs/predict.hpp"
 #include "tandem/jobs/prepare_graph.hpp"
-#include "tandem/plan/plan.hpp"
 
 namespace tandem::jobs {
-namespace {
-
-constexpr uint64_t kPlanLimitBytes = uint64_t{64} << 20;
-
-Result<std::string> model_of_plan(const std::string& path) {
-  const std::string text = TANDEM_TRY(read_file(path, kPlanLimitBytes));
-  const Json json = TANDEM_TRY(Json::parse(text).context(fmt::format("plan '{}'", path)));
-  const plan::Plan plan = TANDEM_TRY(plan::from_json(json).context(fmt::format("plan '{}'", path)));
-  TANDEM_TRY(plan::verify(plan).context(fmt::format("plan '{}'", path)));
-  for (const plan::Part& part : plan.parts) {
-    if (!engine_from_string(part.device).ok()) {
-      return unsupported(fmt::format("part '{}' of the plan wants device '{}'", part.name, part.device))
-          .because("this machine has int8 and host");
-    }
-  }
-  const std::filesystem::path beside = std::filesystem::path(path).parent_path() / plan.model;
-  std::string model = beside.string();
-  const std::string hash =
-      TANDEM_TRY(sha256_file_hex(model).context(fmt::format("the model of plan '{}'", path)));
-  if (hash != plan.model_hash) {
-    return bad_input(fmt::format("'{}' is not the model that plan '{}' was made for", model, path))
-        .because(fmt::format("its SHA-256 is {}, the plan says {}", hash, plan.model_hash));
-  }
-  return model;
-}
-
-}  // namespace
-
-Result<std::string> model_behind(const std::string& path) {
-  std::error_code code;
-  if (std::filesystem::is_directory(path, code)) {
-    const std::filesystem::path adapted = std::filesystem::path(path) / "adapted.onnx";
-    if (std::filesystem::exists(adapted, code)) return adapted.string();
-    return bad_input(fmt::format("'{}' is a folder without adapted.onnx", path))
-        .hint("give a model file, a plan.json or a run directory of tandem adapt");
-  }
-  return path.ends_with(".json") ? model_of_plan(path) : Result<std::string>(path);
-}
-
 Result<ClassifySummary> classify(const ClassifyOptions& options, const JobHooks& hooks,
                                  const ClassifySink& sink) {
   if (options.top < 1) return usage_error("--top wants at least 1");
   if (options.batch < 1) return usage_error("--batch wants at least 1");
   const auto start = std::chrono::steady_clock::now();
-  const std::string path = TANDEM_TRY(model_behind(options.model));
+  const ModelPath source = TANDEM_TRY(open_model_path(options.model));
+  const std::string& path = source.model;
   const data::Dataset dataset = TANDEM_TRY(data::open_unlabelled(options.images));
   if (dataset.samples.empty())
     return bad_input("there is no image").because("nothing that was given holds one");
@@ -80,8 +38,8 @@ Result<ClassifySummary> classify(const ClassifyOptions& options, const JobHooks&
   forward_options.threads = static_cast<int>(std::min(wanted, images));
   const int64_t share = (images + forward_options.threads - 1) / forward_options.threads;
   forward_options.micro_batch = model.micro_batch > 1 ? std::min(options.batch, share) : 1;
-  Forward forward =
-      TANDEM_TRY(Forward::create(model.graph, forward_options).context(fmt::format("model '{}'", path)));
+  Forward forward = TANDEM_TRY(
+      make_forward(model.graph, source, forward_options).context(fmt::format("model '{}'", options.model)));
   ClassifySummary summary;
   summary.fallbacks = forward.fallbacks();
   summary.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -16,7 +16,7 @@
 namespace tandem::jobs {
 
 struct ClassifyOptions {
-  std::string model;                // a model file, a plan.json beside its model, or a run directory
+  std::string model;                // as open_model_path() takes it; of a plan its parts are executed
   std::vector<std::string> images;  // files and folders
   std::string labels;               // file with class names; empty: those in the model
   data::PreprocessOverrides preprocess;
@@ -52,9 +52,5 @@ struct ClassifySummary {
 using ClassifySink = std::function<Status(const Classified&)>;
 Result<ClassifySummary> classify(const ClassifyOptions& options, const JobHooks& hooks,
                                  const ClassifySink& sink);
-
-// The model file behind a path: itself, the one a plan.json names (its content is checked against the plan),
-// or adapted.onnx of a run directory.
-Result<std::string> model_behind(const std::string& path);
 
 }  // namespace tandem::jobs

@@ -35,7 +35,8 @@ struct Answers {
 
 Result<Answers> ask(const std::string& path, const data::Dataset& dataset, const EvaluateOptions& options,
                     const JobHooks& hooks) {
-  const ImageModel model = TANDEM_TRY(load_image_model(path, options.preprocess));
+  const ModelPath source = TANDEM_TRY(open_model_path(path));
+  const ImageModel model = TANDEM_TRY(load_image_model(source.model, options.preprocess));
   for (const std::string& notice : model.notices) hooks.say(fmt::format("{}: {}", path, notice));
   const int64_t classes = TANDEM_TRY(class_count(model.graph).context(fmt::format("model '{}'", path)));
   const std::vector<std::string> labels = TANDEM_TRY(labels_of(model.graph, options.labels));
@@ -45,7 +46,7 @@ Result<Answers> ask(const std::string& path, const data::Dataset& dataset, const
   hooks.say(fmt::format("{}: classes matched {}", path, how));
   const ForwardOptions forward_options{options.engine, options.threads,
                                        model.micro_batch > 1 ? options.batch : 1, options.dump_dir};
-  Forward forward = TANDEM_TRY(Forward::create(model.graph, forward_options));
+  Forward forward = TANDEM_TRY(make_forward(model.graph, source, forward_options).context(path));
   answers.fallbacks = forward.fallbacks();
   answers.first.assign(dataset.samples.size(), -1);
   answers.in_top.assign(dataset.samples.size(), 0);

@@ -19,7 +19,7 @@
 namespace tandem::jobs {
 
 struct EvaluateOptions {
-  std::string model;
+  std::string model;    // as open_model_path() takes it; of a plan its parts are executed
   std::string against;  // a second model on the same images; empty: none
   std::string data;     // as data::open_labelled() takes it
   std::string labels;   // file with the model's class names; empty: those in the model

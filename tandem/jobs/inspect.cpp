@@ -4,11 +4,13 @@
 #include "tandem/jobs/inspect.hpp"
 
 #include <map>
+#include <set>
 
 #include "tandem/base/rng.hpp"
 #include "tandem/exec/executable.hpp"
 #include "tandem/ir/cost.hpp"
 #include "tandem/ir/text.hpp"
+#include "tandem/jobs/forward.hpp"
 #include "tandem/jobs/prepare_graph.hpp"
 #include "tandem/onnx_io/onnx_io.hpp"
 #include "tandem/quant/quantize.hpp"
@@ -64,26 +66,47 @@ std::string opaque_reason(const std::vector<std::string>& opaque, const std::str
   return "not known here";
 }
 
-using Places = std::map<std::string, NodeInfo*, std::less<>>;
+// A graph that is executed as one: the model, or a part of its plan.
+struct Piece {
+  std::string part, device;
+  ir::Graph graph;
+  size_t first_node = 0;  // of its nodes in the result
+};
 
-Places by_name(std::vector<NodeInfo>& nodes) {
-  Places places;
-  for (NodeInfo& node : nodes) places.emplace(node.name, &node);
-  return places;
+bool converts(const ir::Node& node) {
+  return std::holds_alternative<ir::Requantize>(node.op) || std::holds_alternative<ir::QuantizeLinear>(node.op) ||
+         std::holds_alternative<ir::DequantizeLinear>(node.op);
 }
 
-// Where the nodes run: what the executor reports, and integers where the graph says so.
-Status place_by_executor(const ir::Graph& graph, InspectResult& result) {
-  const exec::Executable executable = TANDEM_TRY(exec::Executable::compile(graph));
-  Places places = by_name(result.nodes);
+std::string float_reason(const exec::NodeReport& report, const Piece& piece) {
+  if (!report.fallback_reason.empty()) return report.fallback_reason;
+  return piece.device == "host" ? "the plan gives it to the host" : "what it reads is not quantized";
+}
+
+// Where the nodes run: what the executor reports.
+Status place_by_executor(const Piece& piece, InspectResult& result) {
+  const exec::Executable executable = TANDEM_TRY(exec::Executable::compile(piece.graph));
+  std::map<std::string, NodeInfo*, std::less<>> places;
+  for (size_t i = piece.first_node; i < result.nodes.size(); ++i)
+    places.emplace(result.nodes[i].name, &result.nodes[i]);
   for (const exec::NodeReport& report : executable.report()) {
     const auto found = places.find(report.name);
     if (found == places.end()) continue;
     NodeInfo& info = *found->second;
     info.implementation = report.implementation;
     info.reason = report.fallback_reason;
-    if (report.implementation == "view" || report.implementation == "unused")
+    const bool nothing = report.implementation == "view" || report.implementation == "unused" ||
+                         report.implementation == "constant";
+    if (nothing) {
       info.placement = Placement::kNothing;
+    } else if (converts(executable.graph().node(report.node))) {
+      info.placement = Placement::kConvert;
+    } else if (report.in_floats) {
+      info.placement = Placement::kFloat;
+      info.reason = float_reason(report, piece);
+    } else {
+      info.placement = Placement::kInt8;
+    }
   }
   return {};
 }
@@ -129,11 +152,15 @@ Status place_by_quantizer(const ir::Graph& graph, InspectResult& result) {
   return {};
 }
 
-void list_nodes(const ir::Graph& graph, InspectResult& result) {
+void list_nodes(Piece& piece, InspectResult& result) {
+  const ir::Graph& graph = piece.graph;
+  piece.first_node = result.nodes.size();
   for (const ir::NodeId id : graph.live_nodes()) {
     const ir::Node& node = graph.node(id);
     NodeInfo info;
     info.name = node.name;
+    info.part = piece.part;
+    info.device = piece.device;
     info.op = ir::describe(node.op);
     for (const ir::ValueId out : node.outputs) {
       if (out == ir::kNoValue) continue;
@@ -158,17 +185,19 @@ void list_nodes(const ir::Graph& graph, InspectResult& result) {
 std::string_view to_string(Placement placement) {
   switch (placement) {
     case Placement::kInt8: return "int8";
-    case Placement::kFloat: return "float";
+    case Placement::kFloat: return "f32";
+    case Placement::kConvert: return "convert";
     case Placement::kNothing: return "-";
     case Placement::kMissing: return "missing";
   }
   return "?";
 }
 
-Result<InspectResult> inspect(const InspectOptions& options) {
-  onnx_io::LoadedModel loaded = TANDEM_TRY(onnx_io::load_model(options.model));
-  InspectResult result;
-  result.path = options.model;
+namespace {
+
+// What the file says, before anything is simplified.
+Result<ir::Graph> read_model(const InspectOptions& options, const std::string& path, InspectResult& result) {
+  onnx_io::LoadedModel loaded = TANDEM_TRY(onnx_io::load_model(path));
   result.producer = loaded.report.producer;
   result.opset = loaded.report.opset;
   result.ir_version = loaded.report.ir_version;
@@ -191,21 +220,66 @@ Result<InspectResult> inspect(const InspectOptions& options) {
     result.labels = std::move(labels).value();
   else
     result.notices.push_back(labels.error().what());
-  if (options.simplify)
-    graph = TANDEM_TRY(simplified(std::move(graph), {.fuse_residual = false, .dump_dir = options.dump_dir}));
-  result.parameters = ir::parameter_count(graph);
-  result.quantized = is_quantized(graph);
-  list_nodes(graph, result);
-  for (uint32_t i = 0; i < graph.values().size(); ++i) {
-    const ir::Value& value = graph.value(ir::ValueId{i});
-    if (value.is_constant()) result.constant_bytes += value.constant->size_bytes();
-    result.values.push_back(value_info(graph, ir::ValueId{i}));
+  return graph;
+}
+
+// The graphs as they are executed, or as the file has them.
+Result<std::vector<Piece>> pieces_of(ir::Graph graph, const ModelPath& source, const InspectOptions& options) {
+  std::vector<Piece> pieces;
+  if (!options.simplify) {
+    pieces.push_back({"", "", std::move(graph)});
+    return pieces;
   }
-  result.text = ir::print(graph);
+  if (!source.plan) {
+    ir::Graph whole = TANDEM_TRY(graph_for(Engine::kInt8, std::move(graph), options.dump_dir));
+    pieces.push_back({"", "int8", std::move(whole)});
+    return pieces;
+  }
+  std::vector<PartGraph> parts = TANDEM_TRY(cut_parts(graph, *source.plan));
+  for (PartGraph& part : parts) {
+    const std::string dump = options.dump_dir.empty() ? "" : options.dump_dir + "/" + part.name;
+    const Engine engine = TANDEM_TRY(engine_from_string(part.device));
+    ir::Graph executed = TANDEM_TRY(graph_for(engine, std::move(part.graph), dump));
+    pieces.push_back({part.name, part.device, std::move(executed)});
+  }
+  return pieces;
+}
+
+void list_values(const Piece& piece, std::set<std::string>& listed, InspectResult& result) {
+  for (uint32_t i = 0; i < piece.graph.values().size(); ++i) {
+    const ir::Value& value = piece.graph.value(ir::ValueId{i});
+    if (value.is_constant()) result.constant_bytes += value.constant->size_bytes();
+    if (listed.insert(value.name).second) result.values.push_back(value_info(piece.graph, ir::ValueId{i}));
+  }
+}
+
+Status place(const std::vector<Piece>& pieces, InspectResult& result) {
+  if (result.placement_is_forecast) return place_by_quantizer(pieces.front().graph, result);
+  for (const Piece& piece : pieces) TANDEM_TRY(place_by_executor(piece, result));
+  return {};
+}
+
+}  // namespace
+
+Result<InspectResult> inspect(const InspectOptions& options) {
+  const ModelPath source = TANDEM_TRY(open_model_path(options.model));
+  InspectResult result;
+  result.path = source.model;
+  result.plan_path = source.plan_path;
+  ir::Graph graph = TANDEM_TRY(read_model(options, source.model, result));
+  std::vector<Piece> pieces =
+      TANDEM_TRY(pieces_of(std::move(graph), source, options).context(fmt::format("'{}'", options.model)));
+  std::set<std::string> listed;
+  for (Piece& piece : pieces) {
+    result.parameters += ir::parameter_count(piece.graph);
+    result.quantized = result.quantized || is_quantized(piece.graph);
+    list_nodes(piece, result);
+    list_values(piece, listed, result);
+    result.text += ir::print(piece.graph);
+  }
   if (!options.placement || !options.simplify) return result;
   result.placement_is_forecast = !result.quantized;
-  const Status placed =
-      result.quantized ? place_by_executor(graph, result) : place_by_quantizer(graph, result);
+  const Status placed = place(pieces, result);
   if (!placed.ok()) result.placement_note = placed.error().message();
   return result;
 }
@@ -229,6 +303,8 @@ Json to_json(const InspectResult& result) {
                              {"macs", n.macs},
                              {"parameters", n.parameters},
                              {"placement", to_string(n.placement)}});
+    if (!n.part.empty()) one.set("part", n.part);
+    if (!n.device.empty()) one.set("device", n.device);
     if (!n.implementation.empty()) one.set("implementation", n.implementation);
     if (!n.reason.empty()) one.set("reason", n.reason);
     nodes.push(std::move(one));
@@ -242,6 +318,7 @@ Json to_json(const InspectResult& result) {
                             {"constant_bytes", result.constant_bytes},
                             {"quantized", result.quantized},
                             {"placement_is_forecast", result.placement_is_forecast}});
+  if (!result.plan_path.empty()) json.set("plan", result.plan_path);
   if (!result.placement_note.empty()) json.set("placement_note", result.placement_note);
   json.set("inputs", list(result.inputs));
   json.set("outputs", list(result.outputs));

@@ -16,7 +16,7 @@
 namespace tandem::jobs {
 
 struct InspectOptions {
-  std::string model;
+  std::string model;      // as open_model_path() takes it
   int64_t size = 0;       // height and width where the model leaves them open
   bool placement = true;  // needs to compile the model; false: only what the file says
   bool simplify = true;   // what the executors see; false: the nodes as the file has them
@@ -24,8 +24,9 @@ struct InspectOptions {
 };
 
 enum class Placement : uint8_t {
-  kInt8,     // in integers
-  kFloat,    // in floating point
+  kInt8,     // reads its activations as integers
+  kFloat,    // reads at least one in floating point
+  kConvert,  // quantizes or dequantizes: from one to the other
   kNothing,  // a view or a shape computation: no work
   kMissing,  // nothing here executes it
 };
@@ -34,6 +35,7 @@ std::string_view to_string(Placement placement);
 struct NodeInfo {
   std::string name, op, shape;  // of the first output
   int64_t macs = 0, parameters = 0;
+  std::string part, device;  // of the plan, or the device that `run` takes without one
   Placement placement = Placement::kFloat;
   std::string implementation;  // of the executor; empty when nothing was compiled
   std::string reason;          // why it is not in integers, or not faster
@@ -44,7 +46,8 @@ struct ValueInfo {
 };
 
 struct InspectResult {
-  std::string path, producer, text;  // text: the IR's text form
+  std::string path, producer, text;  // text: the IR's text form, of a plan that of each part
+  std::string plan_path;             // empty when no plan was given
   int64_t opset = 0, ir_version = 0;
   std::vector<ValueInfo> inputs, outputs, values;
   std::vector<NodeInfo> nodes;
