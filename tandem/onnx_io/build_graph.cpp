@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "tandem/onnx_io/dimension_names.hpp"
 #include "tandem/onnx_io/import.hpp"
 #include "tandem/onnx_io/inline_functions.hpp"
 
@@ -85,6 +86,7 @@ class Builder {
     if (opsets_.count("") == 0) opsets_[""] = report_.opset;
     graph_.name = file_.name();
     for (const auto& entry : model_.metadata_props()) graph_.metadata[entry.key()] = entry.value();
+    keep_dimension_names(declared_dimensions(), graph_);
     std::vector<FunctionInliner::Call> calls;
     for (const auto& node : file_.node()) TANDEM_TRY(functions_.expand({&node, &opsets_}, calls));
     for (const auto& call : calls) nodes_.push_back({call.node, call.opsets, {}});
@@ -166,6 +168,24 @@ class Builder {
     }
     value.shape = std::move(shape);
     return {};
+  }
+
+  // Of inputs and outputs, unless all are what save() writes for nameless ones.
+  DimensionNames declared_dimensions() const {
+    DimensionNames names;
+    const auto collect = [&](const onnx::ValueInfoProto& info) {
+      std::vector<std::string> dimensions;
+      bool named = false;
+      for (const auto& dim : info.type().tensor_type().shape().dim()) {
+        const bool usual = dimensions.empty() && dim.dim_param() == "N";
+        named |= !dim.dim_param().empty() && !usual;
+        dimensions.push_back(dim.dim_param());
+      }
+      if (named) names[info.name()] = std::move(dimensions);
+    };
+    for (const auto& info : file_.input()) collect(info);
+    for (const auto& info : file_.output()) collect(info);
+    return names;
   }
 
   Status add_inputs() {
@@ -331,18 +351,43 @@ class Builder {
     Result<ir::Op> op =
         import ? import(in) : Result<ir::Op>(unsupported("an operator that Tandem does not know"));
     if (op.ok()) TANDEM_TRY(in.attributes.status());
-    if (!op.ok() && op.error().code() != ErrorCode::kUnsupported) return std::move(op).error();
+    const ValueId guessed = guessed_input(file_inputs);
+    if (op.ok() && guessed != ir::kNoValue) {
+      // The guess may be wrong; then the node cannot be read either.
+      const auto probe = infer_outputs(*op, in);
+      if (!probe.ok()) op = unsupported(probe.error().what());
+    }
+    if (!op.ok() && op.error().code() != ErrorCode::kUnsupported && guessed == ir::kNoValue)
+      return std::move(op).error();
     if (!op.ok()) {
       const std::string full = in.domain.empty() ? in.op_type : in.domain + "::" + in.op_type;
-      report_.opaque_ops.push_back(fmt::format("{} (node '{}'): {}", full, in.name, op.error().what()));
+      std::string reason = op.error().what();
+      if (guessed != ir::kNoValue)
+        reason += fmt::format(" (the type of '{}' is not known)", graph_.value(guessed).name);
+      report_.opaque_ops.push_back(fmt::format("{} (node '{}'): {}", full, in.name, reason));
       in.inputs = file_inputs;
       in.outputs = file_outputs;
       op = ir::Op(make_opaque(ref, in));
     } else {
       for (const std::string& name : in.attributes.unread())
         in.notice(fmt::format("attribute '{}' has no meaning here and is ignored", name));
+      if (guessed != ir::kNoValue) guessed_.insert(file_outputs.begin(), file_outputs.end());
     }
     return add_node(ref, in, std::move(op).value());
+  }
+
+  // An input whose dtype is a guess because an operator that is not known made it; kNoValue when all are
+  // known.
+  ValueId guessed_input(const std::vector<ValueId>& inputs) const {
+    for (ValueId id : inputs) {
+      if (id != ir::kNoValue && guessed_.count(id) > 0) return id;
+    }
+    return ir::kNoValue;
+  }
+
+  Result<std::vector<ir::OutputInfo>> infer_outputs(const ir::Op& op, const Import& in) const {
+    const ir::Node node{.op = op, .inputs = in.inputs, .outputs = in.outputs};
+    return ir::infer(op, ir::input_infos(graph_, node), in.outputs.size());
   }
 
   ir::Opaque make_opaque(const FileNodeRef& ref, Import& in) {
@@ -381,11 +426,16 @@ class Builder {
       for (const auto& info : file_.output()) annotations_.emplace(info.name(), &info);
     }
     for (const auto& name : node.output()) {
+      if (name.empty()) continue;
       const auto found = annotations_.find(name);
-      if (name.empty() || found == annotations_.end() || !found->second->has_type()) continue;
+      if (found == annotations_.end() || !found->second->has_type()) {
+        guessed_.insert(values_.at(name));
+        continue;
+      }
       ir::Value& value = graph_.value(values_.at(name));
       if (const Status read = read_type(found->second->type(), "value '" + name + "'", value); !read.ok()) {
         notice(read.error().what() + "; it is carried as it is");
+        guessed_.insert(values_.at(name));
       }
     }
     return {};
@@ -417,6 +467,8 @@ class Builder {
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<std::string, const onnx::ValueInfoProto*> annotations_;
   std::unordered_set<std::string> used_;
+  std::set<ValueId>
+      guessed_;  // values whose dtype is not known: from Opaque nodes, and what follows from them
   std::set<std::string> node_names_;
 };
 

@@ -138,8 +138,13 @@ Result<ir::Op> import_unary(Import& in) {
     return ir::Op(ir::Unary{.kind = approximate == "tanh" ? UnaryKind::kGeluTanh : UnaryKind::kGelu});
   }
   if (in.op_type == "Swish") {
-    if (in.attributes.real("alpha", 1) != 1) return unsupported("Swish with an alpha other than 1");
-    return ir::Op(ir::Unary{.kind = UnaryKind::kSilu});
+    const float alpha = in.attributes.real("alpha", 1);
+    if (alpha == 1) return ir::Op(ir::Unary{.kind = UnaryKind::kSilu});
+    if (!in.has_input(0)) return bad_input("it has no input");
+    const ir::ValueId scaled =
+        in.emit(ir::Binary{.kind = BinaryKind::kMul}, {in.inputs[0], in.scalar("alpha", alpha, 0)}, "scaled");
+    in.set_input(1, in.emit(ir::Unary{.kind = UnaryKind::kSigmoid}, {scaled}, "gate"));
+    return ir::Op(ir::Binary{.kind = BinaryKind::kMul});
   }
   return internal_error("no unary operator '" + in.op_type + "'");
 }

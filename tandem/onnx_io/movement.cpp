@@ -4,6 +4,13 @@
 #include "tandem/onnx_io/import.hpp"
 
 namespace tandem::onnx_io {
+namespace {
+
+// Far beyond any network; they bound what a hostile file can make the importer allocate.
+constexpr int64_t kMaxBlock = 1024;
+constexpr int64_t kMaxChannels = int64_t{1} << 20;
+
+}  // namespace
 
 Result<ir::Op> import_transpose(Import& in) { return ir::Op(ir::Transpose{in.attributes.integers("perm")}); }
 Status export_op(Export& out, const ir::Transpose& op) {
@@ -123,8 +130,23 @@ Status export_op(Export& out, const ir::DepthToSpace& op) {
 
 Result<ir::Op> import_space_to_depth(Import& in) {
   const std::string mode = in.attributes.text("mode", "DCR");  // since a recent opset
-  if (mode != "DCR") return unsupported("SpaceToDepth in mode " + mode);
-  return ir::Op(ir::SpaceToDepth{in.attributes.required_integer("blocksize")});
+  if (mode != "DCR" && mode != "CRD") return bad_input("attribute 'mode' is '" + mode + "', not DCR or CRD");
+  const ir::SpaceToDepth op{in.attributes.required_integer("blocksize")};
+  if (mode == "DCR") return ir::Op(op);
+  // CRD has the same channels with the block's place running fastest: a permutation of DCR's.
+  const auto x = in.shape(0);
+  if (!x || x->rank() != 4 || (*x)[1] == kDynamic || op.blocksize < 1 || op.blocksize > kMaxBlock)
+    return unsupported("SpaceToDepth in mode CRD of a number of channels that is not known");
+  const int64_t channels = (*x)[1], places = op.blocksize * op.blocksize;
+  if (channels > kMaxChannels / places) return unsupported("SpaceToDepth in mode CRD of too many channels");
+  std::vector<int64_t> source;
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    for (int64_t place = 0; place < places; ++place) source.push_back(place * channels + channel);
+  }
+  const ir::ValueId blocks = in.emit(op, {in.inputs[0]}, "blocks");
+  const ir::ValueId order = in.integers("channel_order", source);
+  in.inputs = {blocks, order};
+  return ir::Op(ir::Gather{1});
 }
 Status export_op(Export& out, const ir::SpaceToDepth& op) {
   out.emit("SpaceToDepth", {{"blocksize", op.blocksize}});

@@ -12,11 +12,11 @@
 
 namespace tandem::onnx_io {
 
-inline constexpr int64_t kOpsetMin =
-    6;  // older ones are read with a notice, as far as their operators are the same
-inline constexpr int64_t kOpsetMax = 28;  // the newest opset whose operators are known
-inline constexpr int64_t kOpsetMaxTried =
-    40;  // between the two: a notice, and the operators that are known work
+// Opsets: older ones are read with a notice, as far as their operators are the same; the newest whose
+// operators are known; up to the last one with a notice, the operators by their newest known form.
+inline constexpr int64_t kOpsetMin = 6;
+inline constexpr int64_t kOpsetMax = 28;
+inline constexpr int64_t kOpsetMaxTried = 40;
 inline constexpr int64_t kIrVersionMax = 13;
 inline constexpr int64_t kIrVersionMaxTried = 20;
 
@@ -26,8 +26,8 @@ struct LoadReport {
   int64_t opset = 0;
   std::string producer;
   std::vector<std::string> notices;
-  std::vector<std::string>
-      opaque_ops;  // "domain::OpType (node 'name'): reason", one per node that became Opaque
+  // "domain::OpType (node 'name'): reason", one per node that became Opaque.
+  std::vector<std::string> opaque_ops;
 };
 
 struct LoadOptions {
@@ -58,9 +58,13 @@ struct SaveOptions {
   // names the op.
   int64_t opset = 0;
   std::string producer = "tandem";
+  // When the constants take more bytes than this, save() writes them as external data: into PATH.data, a file
+  // of its own beside the model. 0: always. A file without external data ends at 2 GiB, by protobuf.
+  uint64_t inline_bytes_max = (uint64_t{1} << 31) - (uint64_t{1} << 26);
 };
 
-// Precondition: the graph verifies. Error kUnsupported when ONNX cannot say something in it.
+// Precondition: the graph verifies. Error kUnsupported when ONNX cannot say something in it, or when it needs
+// external data, for which bytes have no place.
 Result<std::string> to_bytes(const ir::Graph& graph, const SaveOptions& options = {});
 // Appears under its name only when complete.
 Status save(const ir::Graph& graph, const std::string& path, const SaveOptions& options = {});

@@ -33,6 +33,18 @@ Result<ir::Op> old_resize(Import& in, ir::ResizeMode mode, ir::ValueId scales) {
   return ir::Op(std::move(op));
 }
 
+// Opsets 11 and 12 had tf_half_pixel_for_nn, whose coordinate is that of half_pixel plus 1/2. With h for the
+// latter, floor(h + 1/2) rounds h half up, and rounding h + 1/2 half down is ceil(h); the other two pick
+// pixels that no rule of half_pixel picks.
+Result<ir::NearestRule> nearest_of_tf_half_pixel(ir::ResizeMode mode, ir::NearestRule rule) {
+  if (mode == ir::ResizeMode::kNearest && rule == ir::NearestRule::kFloor)
+    return ir::NearestRule::kRoundPreferCeil;
+  if (mode == ir::ResizeMode::kNearest && rule == ir::NearestRule::kRoundPreferFloor)
+    return ir::NearestRule::kCeil;
+  return unsupported(fmt::format("Resize with tf_half_pixel_for_nn (withdrawn in opset 13) in mode {} {}",
+                                 ir::enum_name(mode), ir::enum_name(rule)));
+}
+
 }  // namespace
 
 Result<ir::Op> import_upsample(Import& in) {
@@ -54,16 +66,18 @@ Result<ir::Op> import_resize(Import& in) {
   }
   ir::Resize op{.mode = mode};
   const std::string rule = in.attributes.text("coordinate_transformation_mode", "half_pixel");
-  // The IR's names are ONNX's, but for one.
-  const auto known = ir::enum_from_name<ir::CoordinateRule>(rule);
-  if (rule == "tf_half_pixel_for_nn")
-    return unsupported("Resize with tf_half_pixel_for_nn, which ONNX withdrew in opset 13");
-  if (!known) return bad_input("attribute 'coordinate_transformation_mode' is '" + rule + "'");
-  op.coordinates = *known;
   const std::string nearest = in.attributes.text("nearest_mode", "round_prefer_floor");
   const auto nearest_rule = ir::enum_from_name<ir::NearestRule>(nearest);
   if (!nearest_rule) return bad_input("attribute 'nearest_mode' is '" + nearest + "'");
   op.nearest = *nearest_rule;
+  // The IR's names are ONNX's, but for one.
+  const auto known = ir::enum_from_name<ir::CoordinateRule>(rule);
+  if (rule == "tf_half_pixel_for_nn") {
+    op.nearest = TANDEM_TRY(nearest_of_tf_half_pixel(mode, op.nearest));
+  } else {
+    if (!known) return bad_input("attribute 'coordinate_transformation_mode' is '" + rule + "'");
+    op.coordinates = *known;
+  }
   const std::string aspect = in.attributes.text("keep_aspect_ratio_policy", "stretch");
   const auto policy = ir::enum_from_name<ir::AspectPolicy>(aspect);
   if (!policy) return bad_input("attribute 'keep_aspect_ratio_policy' is '" + aspect + "'");

@@ -3,10 +3,12 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "tandem/base/file.hpp"
 #include "tandem/base/json.hpp"
+#include "tandem/onnx_io/dimension_names.hpp"
 #include "tandem/onnx_io/export.hpp"
 #include "tandem/onnx_io/fold_quantization.hpp"
 #include "tandem/onnx_io/import.hpp"
@@ -30,8 +32,11 @@ int64_t ir_version_for(int64_t opset) {
   return 7;
 }
 
-void write_value_info(const ir::Value& value, const std::string& name, onnx::ValueInfoProto& info) {
+// `symbols` has the names of dynamic dimensions, by value.
+void write_value_info(const ir::Value& value, const std::string& name, const DimensionNames& symbols,
+                      onnx::ValueInfoProto& info) {
   info.set_name(name);
+  const auto known = symbols.find(value.name);
   auto& tensor = *info.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(static_cast<int32_t>(dtype_to_onnx(value.dtype)));
   if (!value.shape) return;
@@ -40,6 +45,8 @@ void write_value_info(const ir::Value& value, const std::string& name, onnx::Val
     auto& dim = *shape.add_dim();
     if ((*value.shape)[i] != kDynamic)
       dim.set_dim_value((*value.shape)[i]);
+    else if (known != symbols.end() && i < known->second.size() && !known->second[i].empty())
+      dim.set_dim_param(known->second[i]);
     else if (i == 0)
       dim.set_dim_param("N");
   }
@@ -87,7 +94,7 @@ void set_opsets(const Export& out, const std::vector<FileNode>& nodes, onnx::Mod
   }
 }
 
-void write_outputs(Export& out, onnx::GraphProto& file) {
+void write_outputs(Export& out, const DimensionNames& symbols, onnx::GraphProto& file) {
   const ir::Graph& graph = out.graph();
   std::set<ir::ValueId> written;
   for (ir::ValueId id : graph.outputs) {
@@ -99,7 +106,7 @@ void write_outputs(Export& out, onnx::GraphProto& file) {
       name = out.fresh(value.name + "_again");
       out.nodes().push_back({name, "", "Identity", {value.name}, {name}, {}});
     }
-    write_value_info(value, name, *file.add_output());
+    write_value_info(value, name, symbols, *file.add_output());
   }
 }
 
@@ -123,14 +130,40 @@ std::string quant_metadata(const ir::Graph& graph) {
   return all.dump();
 }
 
-Result<std::string> to_file(Export& out, const SaveOptions& options) {
+// Where constants go: into the model, or to a file beside it (ONNX's external data).
+struct Weights {
+  AtomicFile* file = nullptr;  // null: into the model
+  std::string location;        // of the file, relative to the model
+  uint64_t offset = 0;
+};
+
+constexpr uint64_t kExternalAlignment = 4096;  // so that readers can map each tensor alone
+constexpr size_t kExternalBytesMin = 1024;     // smaller ones (axes, scales) stay where a reader sees them
+
+Status write_weights(const std::string& name, const Tensor& tensor, Weights& weights,
+                     onnx::TensorProto& proto) {
+  if (weights.file == nullptr || tensor.size_bytes() < kExternalBytesMin) {
+    tensor_to_proto(tensor, name, proto);
+    return {};
+  }
+  const uint64_t begin = (weights.offset + kExternalAlignment - 1) / kExternalAlignment * kExternalAlignment;
+  TANDEM_TRY(weights.file->write(std::string(begin - weights.offset, '\0')));
+  TANDEM_TRY(weights.file->write({reinterpret_cast<const char*>(tensor.data()), tensor.size_bytes()}));
+  weights.offset = begin + tensor.size_bytes();
+  external_tensor_to_proto(tensor, name, {weights.location, begin}, proto);
+  return {};
+}
+
+Result<std::string> to_file(Export& out, const SaveOptions& options, Weights& weights) {
   const ir::Graph& graph = out.graph();
+  const DimensionNames symbols = dimension_names(graph);
   onnx::ModelProto model;
   model.set_ir_version(ir_version_for(out.opset()));
   model.set_producer_name(options.producer);
   set_opsets(out, out.nodes(), model);
   std::map<std::string, std::string> metadata = graph.metadata;
   if (std::string quant = quant_metadata(graph); !quant.empty()) metadata[kQuantMetadata] = std::move(quant);
+  metadata.erase(kDimensionMetadata);  // said by the shapes
   for (const auto& [key, value] : metadata) {
     auto& entry = *model.add_metadata_props();
     entry.set_key(key);
@@ -139,8 +172,8 @@ Result<std::string> to_file(Export& out, const SaveOptions& options) {
   auto& file = *model.mutable_graph();
   file.set_name(graph.name.empty() ? "graph" : graph.name);
   for (ir::ValueId id : graph.inputs)
-    write_value_info(graph.value(id), graph.value(id).name, *file.add_input());
-  write_outputs(out, file);
+    write_value_info(graph.value(id), graph.value(id).name, symbols, *file.add_input());
+  write_outputs(out, symbols, file);
   for (FileNode& node : out.nodes()) {
     auto& proto = *file.add_node();
     proto.set_name(node.name);
@@ -152,12 +185,16 @@ Result<std::string> to_file(Export& out, const SaveOptions& options) {
       TANDEM_TRY(attribute_to_proto(name, value, *proto.add_attribute()));
   }
   for (const auto& [name, tensor] : out.initializers())
-    tensor_to_proto(*tensor, name, *file.add_initializer());
+    TANDEM_TRY(write_weights(name, *tensor, weights, *file.add_initializer()));
   for (ir::NodeId id : graph.live_nodes()) {
     if (!std::holds_alternative<ir::Opaque>(graph.node(id).op)) continue;
     for (ir::ValueId output : graph.node(id).outputs) {
-      if (output != ir::kNoValue && !graph.is_output(output))
-        write_value_info(graph.value(output), graph.value(output).name, *file.add_value_info());
+      // Without a shape a float may be no more than a guess (build_graph.cpp), which must not become a
+      // statement.
+      if (output == ir::kNoValue) continue;
+      const bool guess = graph.value(output).dtype == DType::kF32 && !graph.value(output).shape;
+      if (!guess && !graph.is_output(output))
+        write_value_info(graph.value(output), graph.value(output).name, symbols, *file.add_value_info());
     }
   }
   if (model.ByteSizeLong() > size_t{INT32_MAX}) {
@@ -169,9 +206,15 @@ Result<std::string> to_file(Export& out, const SaveOptions& options) {
   return bytes;
 }
 
-}  // namespace
+uint64_t constant_bytes(const ir::Graph& graph) {
+  uint64_t bytes = 0;
+  for (const ir::Value& value : graph.values()) {
+    if (value.is_constant()) bytes += value.constant->size_bytes();
+  }
+  return bytes;
+}
 
-Result<std::string> to_bytes(const ir::Graph& graph, const SaveOptions& options) {
+Result<std::string> write_model(const ir::Graph& graph, const SaveOptions& options, Weights& weights) {
   if (options.opset != 0 && (options.opset < kOldestWritten || options.opset > kOpsetMax)) {
     return usage_error(
         fmt::format("cannot write opset {}; {} to {} are written", options.opset, kOldestWritten, kOpsetMax));
@@ -183,7 +226,7 @@ Result<std::string> to_bytes(const ir::Graph& graph, const SaveOptions& options)
   while (true) {
     Export out(graph, opset);
     TANDEM_TRY(write_graph(out));
-    if (out.required() <= opset) return to_file(out, options);
+    if (out.required() <= opset) return to_file(out, options, weights);
     if (options.opset != 0) {
       return unsupported(fmt::format("opset {} cannot say {}; it needs opset {}", opset, out.required_why(),
                                      out.required()));
@@ -192,9 +235,39 @@ Result<std::string> to_bytes(const ir::Graph& graph, const SaveOptions& options)
   }
 }
 
+// The weights first, so that a model never stands beside weights that are not its own.
+Status save_with_external_data(const ir::Graph& graph, const std::string& path, const SaveOptions& options) {
+  const std::string weights_path = path + ".data";
+  AtomicFile file = TANDEM_TRY(AtomicFile::create(weights_path));
+  Weights weights{.file = &file, .location = std::filesystem::path(weights_path).filename().string()};
+  const std::string bytes = TANDEM_TRY(write_model(graph, options, weights));
+  AtomicFile model = TANDEM_TRY(AtomicFile::create(path));
+  TANDEM_TRY(model.write(bytes));
+  TANDEM_TRY(file.commit());
+  Status committed = model.commit();
+  std::error_code ignored;
+  if (!committed.ok()) std::filesystem::remove(weights_path, ignored);
+  return committed;
+}
+
+}  // namespace
+
+Result<std::string> to_bytes(const ir::Graph& graph, const SaveOptions& options) {
+  Weights weights;
+  return write_model(graph, options, weights);
+}
+
 Status save(const ir::Graph& graph, const std::string& path, const SaveOptions& options) {
+  const auto context = [&](Error error) {
+    return std::move(error).context(fmt::format("cannot write model '{}'", path));
+  };
+  if (constant_bytes(graph) > options.inline_bytes_max) {
+    Status saved = save_with_external_data(graph, path, options);
+    if (!saved.ok()) return context(std::move(saved).error());
+    return {};
+  }
   auto bytes = to_bytes(graph, options);
-  if (!bytes.ok()) return std::move(bytes).error().context(fmt::format("cannot write model '{}'", path));
+  if (!bytes.ok()) return context(std::move(bytes).error());
   return write_file(path, *bytes);
 }
 

@@ -221,11 +221,33 @@ Result<Tensor> tensor_from_sparse(const onnx::SparseTensorProto& proto, External
   return dense;
 }
 
-void tensor_to_proto(const Tensor& tensor, const std::string& name, onnx::TensorProto& proto) {
+namespace {
+
+void describe_tensor(const Tensor& tensor, const std::string& name, onnx::TensorProto& proto) {
   proto.set_name(name);
   proto.set_data_type(static_cast<int32_t>(dtype_to_onnx(tensor.dtype())));
   for (int64_t dim : tensor.shape()) proto.add_dims(dim);
+}
+
+}  // namespace
+
+void tensor_to_proto(const Tensor& tensor, const std::string& name, onnx::TensorProto& proto) {
+  describe_tensor(tensor, name, proto);
   proto.set_raw_data(tensor.data(), tensor.size_bytes());
+}
+
+void external_tensor_to_proto(const Tensor& tensor, const std::string& name, const ExternalPlace& place,
+                              onnx::TensorProto& proto) {
+  describe_tensor(tensor, name, proto);
+  proto.set_data_location(onnx::TensorProto::EXTERNAL);
+  const auto say = [&](const char* key, const std::string& value) {
+    auto& entry = *proto.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  };
+  say("location", place.location);
+  say("offset", std::to_string(place.offset));
+  say("length", std::to_string(tensor.size_bytes()));
 }
 
 Result<ir::AttributeValue> attribute_from_proto(const onnx::AttributeProto& proto, ExternalData& external) {

@@ -36,6 +36,15 @@ Result<Tensor> tensor_from_proto(const onnx::TensorProto& proto, ExternalData& e
 Result<Tensor> tensor_from_sparse(const onnx::SparseTensorProto& proto, ExternalData& external);
 void tensor_to_proto(const Tensor& tensor, const std::string& name, onnx::TensorProto& proto);
 
+// A place in a file beside the model.
+struct ExternalPlace {
+  std::string location;
+  uint64_t offset = 0;
+};
+// Only says where the data lie.
+void external_tensor_to_proto(const Tensor& tensor, const std::string& name, const ExternalPlace& place,
+                              onnx::TensorProto& proto);
+
 // Attributes without a plain form (sub-graphs, tensors of strings) stay encoded.
 Result<ir::AttributeValue> attribute_from_proto(const onnx::AttributeProto& proto, ExternalData& external);
 Status attribute_to_proto(const std::string& name, const ir::AttributeValue& value,

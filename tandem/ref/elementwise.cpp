@@ -159,7 +159,10 @@ BinaryFunction<T> arithmetic(const ir::Binary& op) {
           return b >= kBits || b < T{0} ? T{0} : static_cast<T>(static_cast<uint64_t>(a) << b);
         };
       case BinaryKind::kShiftRight:
-        return [](T a, T b) { return b >= kBits || b < T{0} ? T{0} : static_cast<T>(a >> b); };
+        // By the width or more (a negative count is taken as huge) only the sign is left.
+        return [](T a, T b) {
+          return b >= kBits || b < T{0} ? (a < T{0} ? static_cast<T>(-1) : T{0}) : static_cast<T>(a >> b);
+        };
       case BinaryKind::kBitwiseAnd: return [](T a, T b) { return static_cast<T>(a & b); };
       case BinaryKind::kBitwiseOr: return [](T a, T b) { return static_cast<T>(a | b); };
       case BinaryKind::kBitwiseXor: return [](T a, T b) { return static_cast<T>(a ^ b); };

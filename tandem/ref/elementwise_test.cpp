@@ -80,6 +80,14 @@ TEST(Binary, ShiftsBeyondTheWidthGiveZero) {
   EXPECT_EQ(binary<uint8_t>(BinaryKind::kShiftRight, {255, 1}, {7, 200}), (std::vector<uint8_t>{1, 0}));
 }
 
+// Since opset 28 signed types shift as well; a negative count is out of range just as a large one.
+TEST(Binary, RightShiftsOfSignedTypesKeepTheSign) {
+  EXPECT_EQ(binary<int8_t>(BinaryKind::kShiftRight, {-128, -1, -5, 5}, {1, 8, -1, -1}),
+            (std::vector<int8_t>{-64, -1, -1, 0}));
+  EXPECT_EQ(binary<int8_t>(BinaryKind::kShiftLeft, {-1, -1, 1}, {7, 8, -1}),
+            (std::vector<int8_t>{-128, 0, 0}));
+}
+
 TEST(Binary, PowOfMixedTypes) {
   ir::Binary op;
   op.kind = BinaryKind::kPow;
