@@ -81,7 +81,6 @@ EltwiseCode code_of(Eltwise e, float alpha, float beta) {
     case Eltwise::kLog: return {A::eltwise_log, 0, 0};
     case Eltwise::kSqrt: return {A::eltwise_sqrt, 0, 0};
     case Eltwise::kAbs: return {A::eltwise_abs, 0, 0};
-    case Eltwise::kSoftplus: return {A::eltwise_soft_relu, 1, 0};
     case Eltwise::kMish: return {A::eltwise_mish, 0, 0};
     case Eltwise::kSquare: return {A::eltwise_square, 0, 0};
   }

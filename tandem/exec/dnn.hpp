@@ -42,7 +42,6 @@ enum class Eltwise : uint8_t {
   kLog,
   kSqrt,
   kAbs,
-  kSoftplus,
   kMish,
   kSquare
 };
