@@ -116,6 +116,20 @@ TEST(OperatorsPage, CountsPerOperator) {
   EXPECT_THAT(page, HasSubstr("\n\nFoo\n"));
 }
 
+TEST(OperatorsPage, IsSeenToBeStale) {
+  const std::vector<std::pair<std::string, std::vector<Verdict>>> now = {
+      {"ref", {verdict("a", Outcome::kPass)}}};
+  const std::string page = operators_page(now);
+  EXPECT_TRUE(check_operators_page(page, now).ok());
+  const Status stale =
+      check_operators_page(page, {{"ref", {verdict("a", Outcome::kPass), verdict("b", Outcome::kPass)}}});
+  ASSERT_FALSE(stale.ok());
+  EXPECT_THAT(stale.error().because_text(),
+              HasSubstr("'| ref | node | 1 | 0 | 0 |' should be '| ref | node | 2 | 0 | 0 |'"));
+  EXPECT_FALSE(check_operators_page("", now).ok());
+  EXPECT_FALSE(check_operators_page(page + "more\n", now).ok());
+}
+
 TEST(ModelNames, SurvivesGarbage) {
   EXPECT_TRUE(model_names("").operators.empty());
   EXPECT_TRUE(model_names(std::string(100, '\xff')).operators.empty());

@@ -120,4 +120,24 @@ std::string operators_page(const std::vector<std::pair<std::string, std::vector<
   return page;
 }
 
+Status check_operators_page(std::string_view page,
+                            const std::vector<std::pair<std::string, std::vector<Verdict>>>& results) {
+  const std::string fresh = operators_page(results);
+  if (page == fresh) return {};
+  const size_t shorter = std::min(page.size(), fresh.size());
+  const size_t at = static_cast<size_t>(
+      std::mismatch(fresh.begin(), fresh.begin() + static_cast<std::ptrdiff_t>(shorter), page.begin()).first -
+      fresh.begin());
+  const size_t begin = at == 0 ? 0 : fresh.rfind('\n', at - 1) + 1;
+  const auto line_of = [&](std::string_view text) {
+    return std::string(text.substr(begin, text.find('\n', begin) - begin));
+  };
+  return Error(ErrorCode::kGateFailed, "the page of operators is stale")
+      .because(
+          fmt::format("line {}: '{}' should be '{}'",
+                      std::count(fresh.begin(), fresh.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1,
+                      line_of(page), line_of(fresh)))
+      .hint("operator_tests --write-docs docs/operators.md");
+}
+
 }  // namespace tandem::ops

@@ -10,4 +10,8 @@ namespace tandem::ops {
 // verdicts over the same tests.
 std::string operators_page(const std::vector<std::pair<std::string, std::vector<Verdict>>>& results);
 
+// Ok when `page` is what operators_page() gives; else kGateFailed with the first line that differs.
+Status check_operators_page(std::string_view page,
+                            const std::vector<std::pair<std::string, std::vector<Verdict>>>& results);
+
 }  // namespace tandem::ops
