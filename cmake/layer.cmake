@@ -25,6 +25,10 @@ if(TANDEM_SANITIZE)
   target_compile_options(tandem_options INTERFACE
     $<BUILD_INTERFACE:-fsanitize=${TANDEM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all>)
   target_link_options(tandem_options INTERFACE $<BUILD_INTERFACE:-fsanitize=${TANDEM_SANITIZE}>)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND NOT TANDEM_SANITIZE STREQUAL "thread")
+    # libFuzzer is led by the coverage of the libraries, not of the target's own file alone.
+    target_compile_options(tandem_options INTERFACE $<BUILD_INTERFACE:-fsanitize=fuzzer-no-link>)
+  endif()
 endif()
 
 set_property(GLOBAL PROPERTY TANDEM_ROOMS "")
@@ -58,6 +62,7 @@ function(tandem_fuzz_program target)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer)
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/libfuzzer_seeds.cpp)
     set(options -timeout=60 -rss_limit_mb=4096)
     # libFuzzer adds what it finds to the first folder, so that one must not be in the source tree.
     set(found ${CMAKE_CURRENT_BINARY_DIR}/${target}_found)
