@@ -83,7 +83,9 @@ Verb bench_verb() {
   const auto o = std::make_shared<Options>();
   Verb verb{"bench", "throughput, latency, time per layer, energy"};
   verb.description =
-      "Random inputs; each row runs for --seconds after warming up. Latency is of one run of a whole batch. "
+      "Random inputs; each row runs for --seconds after warming up. Latency is of one run of a whole batch, "
+      "which "
+      "is computed in pieces of up to 4 samples where that keeps activations in the cache. "
       "Energy is of "
       "the processor packages, where the kernel lets this user read it.";
   verb.flags = {required({"MODEL", &o->job.model, "An ONNX file, a run directory or a plan.json"}),

@@ -10,6 +10,27 @@
 
 namespace tandem::exec {
 
+Result<MicroBatched> compile_micro_batch(const ir::Graph& graph, int64_t batch,
+                                         const CompileOptions& options) {
+  if (batch < 1) return usage_error(fmt::format("a batch of {} samples", batch));
+  if (graph.inputs.empty()) return unsupported("the graph has no input");
+  CompileOptions compile = options;
+  const auto& first = graph.value(graph.inputs[0]).shape;
+  const int64_t fixed = first && first->rank() > 0 ? (*first)[0] : 1;
+  if (fixed != kDynamic) {
+    if (batch != fixed) return unsupported(fmt::format("the graph is made for batch {}", fixed));
+    return MicroBatched{TANDEM_TRY(Executable::compile(graph, compile)), fixed};
+  }
+  for (int64_t samples = std::min(batch, kMicroBatchMax); samples > 1; --samples) {
+    if (batch % samples != 0) continue;
+    compile.batch = samples;
+    Executable made = TANDEM_TRY(Executable::compile(graph, compile));
+    if (made.arena_bytes() <= kMicroBatchBytesMax) return MicroBatched{std::move(made), samples};
+  }
+  compile.batch = 1;
+  return MicroBatched{TANDEM_TRY(Executable::compile(graph, compile)), 1};
+}
+
 struct Runner::State {
   ir::Graph graph;
   RunnerOptions options;

@@ -14,10 +14,10 @@ namespace {
 using tandem::testing::GraphBuilder;
 using tandem::testing::random_tensor;
 
-ir::Graph network() {
+ir::Graph network(int64_t size = 8) {
   GraphBuilder b;
   Rng rng(3);
-  const auto x = b.input("x", {kDynamic, 3, 8, 8});
+  const auto x = b.input("x", {kDynamic, 3, size, size});
   ir::Conv conv;
   conv.window.kernel = {3, 3};
   conv.window.pads = {1, 1, 1, 1};
@@ -53,6 +53,34 @@ TEST(Runner, JoinsMicroBatchesInOrder) {
       ASSERT_TRUE(all_close(want[0].view(), row, 1e-5, 1e-6).ok()) << n;
     }
   }
+}
+
+TEST(MicroBatch, IsTheLargestDivisorUpToFour) {
+  for (const auto& [batch, samples] :
+       {std::pair<int64_t, int64_t>{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 1}, {6, 3}, {16, 4}}) {
+    const MicroBatched made = compile_micro_batch(network(), batch).value();
+    EXPECT_EQ(made.samples, samples) << "batch " << batch;
+    EXPECT_EQ((*made.executable.graph().value(made.executable.graph().inputs[0]).shape)[0], samples);
+  }
+  EXPECT_FALSE(compile_micro_batch(network(), 0).ok());
+}
+
+TEST(MicroBatch, OfAFixedBatchIsThatBatch) {
+  GraphBuilder b;
+  b.output(b.add(ir::GlobalPool{}, {b.input("x", {8, 3, 4, 4})}));
+  const ir::Graph g = b.finish();
+  EXPECT_EQ(compile_micro_batch(g, 8).value().samples, 8);
+  const auto refused = compile_micro_batch(g, 4);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnsupported);
+}
+
+TEST(MicroBatch, ShrinksUntilActivationsFitTheCache) {
+  // Output of the convolution: 8 channels of 640 x 640 f32, 12.5 MiB a sample; its input is a third of it
+  // more where it changes its layout.
+  const MicroBatched made = compile_micro_batch(network(640), 4).value();
+  EXPECT_EQ(made.samples, 1);
+  EXPECT_GT(compile_micro_batch(network(320), 4).value().samples, 1);
 }
 
 TEST(Runner, StopsAtTheFirstErrorOfTheSink) {

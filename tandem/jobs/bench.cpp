@@ -13,6 +13,7 @@
 #include "tandem/base/rng.hpp"
 #include "tandem/base/text.hpp"
 #include "tandem/base/workers.hpp"
+#include "tandem/exec/runner.hpp"
 #include "tandem/jobs/prepare_graph.hpp"
 #include "tandem/onnx_io/onnx_io.hpp"
 
@@ -94,22 +95,32 @@ int64_t percentile(const std::vector<int64_t>& sorted, double share) {
   return sorted[std::clamp<size_t>(rank, 1, sorted.size()) - 1];
 }
 
-Result<BenchRow> measure(const exec::Executable& original, int64_t batch, int64_t threads,
+Result<BenchRow> measure(const exec::MicroBatched& compiled, int64_t batch, int64_t threads,
                          const BenchOptions& options, EnergyMeter& meter, const JobHooks& hooks) {
+  const exec::Executable& original = compiled.executable;
   Rng rng(options.seed);
-  const std::vector<Tensor> inputs = TANDEM_TRY(random_inputs(original.graph(), rng));
-  const std::vector<TensorView> views(inputs.begin(), inputs.end());
+  const auto pieces = static_cast<size_t>(batch / compiled.samples);
+  std::vector<std::vector<Tensor>> inputs;
+  std::vector<std::vector<TensorView>> views;
+  for (size_t i = 0; i < pieces; ++i) {
+    inputs.push_back(TANDEM_TRY(random_inputs(original.graph(), rng)));
+    views.emplace_back(inputs.back().begin(), inputs.back().end());
+  }
   const auto count = static_cast<size_t>(threads);
   std::vector<std::vector<int64_t>> times(count);
   std::vector<exec::Executable> executables;
-  std::vector<std::vector<Tensor>> outputs;
+  std::vector<std::vector<Tensor>> outputs;  // of every worker, piece after piece
   for (size_t w = 0; w < count; ++w) {
     executables.push_back(original.clone());
-    outputs.push_back(TANDEM_TRY(outputs_for(original)));
+    for (size_t i = 0; i < pieces; ++i) outputs.push_back(TANDEM_TRY(outputs_for(original)));
   }
   Workers workers(count);
-  const auto warm = [&](size_t w, size_t) -> Status { return executables[w].run_into(views, outputs[w]); };
-  TANDEM_TRY(workers.parallel_for(count, warm));
+  const auto run = [&](size_t w, size_t) -> Status {
+    for (size_t i = 0; i < pieces; ++i)
+      TANDEM_TRY(executables[w].run_into(views[i], outputs[w * pieces + i]));
+    return {};
+  };
+  TANDEM_TRY(workers.parallel_for(count, run));
   meter.start();
   const Clock::time_point start = Clock::now();
   const auto limit_ns = static_cast<int64_t>(options.seconds * 1e9);
@@ -117,7 +128,7 @@ Result<BenchRow> measure(const exec::Executable& original, int64_t batch, int64_
     do {
       TANDEM_TRY(hooks.check());
       const Clock::time_point begin = Clock::now();
-      TANDEM_TRY(executables[w].run_into(views, outputs[w]));
+      TANDEM_TRY(run(w, w));
       times[w].push_back(since_ns(begin));
     } while (since_ns(start) < limit_ns);
     return {};
@@ -130,6 +141,7 @@ Result<BenchRow> measure(const exec::Executable& original, int64_t batch, int64_
   BenchRow row;
   row.batch = batch;
   row.threads = threads;
+  row.micro_batch = compiled.samples;
   row.runs = static_cast<int64_t>(all.size());
   const double samples = static_cast<double>(row.runs * batch);
   row.samples_per_s = samples / seconds;
@@ -181,17 +193,15 @@ Result<BenchResult> bench(const BenchOptions& options, const JobHooks& hooks) {
   result.energy_note = meter.note();
   Progress bar = hooks.start("bench", options.batches.size() * threads.size(), "rows");
   for (const int64_t batch : options.batches) {
-    exec::CompileOptions compile;
-    compile.batch = batch;
-    Result<exec::Executable> executable = exec::Executable::compile(graph, compile);
-    if (!executable.ok() && batch > 1 && executable.error().code() == ErrorCode::kUnsupported) {
-      hooks.say(fmt::format("batch {} is left out: {}", batch, executable.error().what()));
+    Result<exec::MicroBatched> compiled = exec::compile_micro_batch(graph, batch);
+    if (!compiled.ok() && batch > 1 && compiled.error().code() == ErrorCode::kUnsupported) {
+      hooks.say(fmt::format("batch {} is left out: {}", batch, compiled.error().what()));
       bar.advance(threads.size());
       continue;
     }
-    const exec::Executable original = TANDEM_TRY(std::move(executable));
-    result.weight_bytes = original.weight_bytes();
-    if (result.fallbacks.empty()) result.fallbacks = fallbacks_of(original.report());
+    const exec::MicroBatched original = TANDEM_TRY(std::move(compiled));
+    result.weight_bytes = original.executable.weight_bytes();
+    if (result.fallbacks.empty()) result.fallbacks = fallbacks_of(original.executable.report());
     for (const int64_t count : threads) {
       TANDEM_TRY(hooks.check());
       result.rows.push_back(TANDEM_TRY(measure(original, batch, count, options, meter, hooks)));
@@ -212,6 +222,7 @@ Json to_json(const BenchResult& result) {
   for (const BenchRow& row : result.rows) {
     Json one = Json::object({{"batch", row.batch},
                              {"threads", row.threads},
+                             {"micro_batch", row.micro_batch},
                              {"runs", row.runs},
                              {"samples_per_s", row.samples_per_s},
                              {"p50_ns", row.p50_ns},

@@ -31,6 +31,7 @@ struct BenchOptions {
 
 struct BenchRow {
   int64_t batch = 1, threads = 1, runs = 0;
+  int64_t micro_batch = 1;  // samples per execution: a batch is run in such pieces (exec/runner.hpp)
   double samples_per_s = 0;
   int64_t p50_ns = 0, p90_ns = 0, p99_ns = 0;  // of one run of a whole batch
   std::optional<double> joules_per_sample;     // of the processor packages
