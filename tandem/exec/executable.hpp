@@ -21,7 +21,10 @@ struct CompileOptions {
   int threads = 1;                  // of oneDNN, per run
   bool allow_reference = true;      // false: error kUnsupported when a node needs the reference's loop
   bool keep_all_values = false;  // every value keeps its memory and is shown to the observer; slower, larger
-  bool profile = false;          // run() measures every node
+  // The observer sees every computed value right after its node, in whatever layout it has (its shape is
+  // the logical one). Memory is reused as without an observer: for statistics that need no order.
+  bool observe_in_place = false;
+  bool profile = false;  // run() measures every node
 };
 
 // How one node is executed. Nodes that disappear (views, shape computations) are listed too.
@@ -38,7 +41,8 @@ struct NodeReport {
   int64_t ns = 0;     // with profile: in all calls
 };
 
-// value, its stored elements in plain row-major layout (valid during the call).
+// value, its stored elements (valid during the call) in plain row-major layout, or in any with
+// observe_in_place.
 using ValueObserver = std::function<void(ir::ValueId, const TensorView&)>;
 
 struct Program;
@@ -60,7 +64,7 @@ class Executable {
   Result<std::vector<Tensor>> run(std::span<const TensorView> inputs);
   // Precondition of `outputs`: dtypes and shapes as output_type() says. Allocates nothing (without observer).
   Status run_into(std::span<const TensorView> inputs, std::span<Tensor> outputs);
-  // Called after each node during run() for every value it made. Needs keep_all_values.
+  // Called after each node during run() for every value it made. Needs keep_all_values or observe_in_place.
   void set_observer(ValueObserver observer);
 
   const ir::Graph& graph() const;  // with bound shapes; ids of reports and observers refer to it

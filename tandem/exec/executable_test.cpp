@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "tandem/exec/check_nodes.hpp"
 #include "tandem/exec/isa.hpp"
@@ -263,6 +265,37 @@ void expect_all_nodes_right(const ir::Graph& g, const std::vector<Tensor>& input
   for (size_t i = 0; i < x.size(); ++i)
     EXPECT_EQ(compare(y[i].view(), x[i].view()).value().max_abs, 0) << "seed " << seed;
   EXPECT_LE(a.arena_bytes(), b.arena_bytes());
+}
+
+// Value name -> its elements, sorted: what a layout does not change.
+std::map<std::string, std::vector<float>> sorted_values(const ir::Graph& g, const CompileOptions& options,
+                                                        const std::vector<Tensor>& inputs) {
+  std::map<std::string, std::vector<float>> seen;
+  Executable e = Executable::compile(g, options).value();
+  e.set_observer([&](ir::ValueId id, const TensorView& t) {
+    if (t.dtype() != DType::kF32) return;
+    std::vector<float>& values = seen[e.graph().value(id).name];
+    values.assign(t.as<float>().begin(), t.as<float>().end());
+    std::sort(values.begin(), values.end());
+  });
+  EXPECT_TRUE(e.run(views(inputs)).ok());
+  return seen;
+}
+
+TEST(RandomNets, AnObserverInPlaceSeesTheSameNumbersWithoutMoreMemory) {
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    std::vector<Tensor> inputs;
+    const ir::Graph g = random_net(seed, inputs);
+    CompileOptions plain, keep, in_place;
+    for (const Tensor& t : inputs) plain.input_shapes.push_back(t.shape());
+    keep.input_shapes = in_place.input_shapes = plain.input_shapes;
+    keep.keep_all_values = in_place.observe_in_place = true;
+    const auto all = sorted_values(g, keep, inputs), here = sorted_values(g, in_place, inputs);
+    EXPECT_FALSE(here.empty());
+    for (const auto& [name, values] : here) EXPECT_EQ(values, all.at(name)) << "seed " << seed << " " << name;
+    EXPECT_EQ(Executable::compile(g, in_place).value().arena_bytes(),
+              Executable::compile(g, plain).value().arena_bytes());
+  }
 }
 
 TEST(RandomNets, FloatNodesMatchTheReference) {

@@ -482,7 +482,7 @@ Status Lowering::lower_node(ir::NodeId id) {
       const Lowered lowered = TANDEM_TRY(lower_op(*this, n.op));
       if (!lowered.done) TANDEM_TRY(lower_reference(lowered.reason));
     }
-    if (options_.keep_all_values) observe(first);
+    if (options_.keep_all_values || options_.observe_in_place) observe();
   }
   report_node(first);
   NodeReport& r = program_.report.back();
@@ -533,12 +533,15 @@ void Lowering::report_node(size_t first_step) {
   program_.report.push_back(std::move(r));
 }
 
-void Lowering::observe(size_t) {
+void Lowering::observe() {
   for (size_t i = 0; i < node().outputs.size(); ++i) {
     const ValueId id = node().outputs[i];
     if (id == ir::kNoValue) continue;
-    const BufferId plain = form_of(id, {Layout::kPlain, false});
-    program_.observed.push_back({id, plain, program_.steps.size()});
+    BufferId shown = options_.keep_all_values ? form_of(id, {Layout::kPlain, false})
+                                              : find(id, {Layout::kChannelsLast, false});
+    if (shown == kNoBuffer) shown = find(id, {Layout::kPlain, false});
+    if (shown == kNoBuffer) continue;  // An output that nobody asked for.
+    program_.observed.push_back({id, shown, program_.steps.size()});
   }
 }
 
@@ -585,6 +588,9 @@ void Lowering::plan() {
   for (size_t i = 0; i < program_.steps.size(); ++i) {
     for (const BufferId id : program_.steps[i].reads) touch(id, i);
     for (const BufferId id : program_.steps[i].writes) touch(id, i);
+  }
+  for (const Observed& o : program_.observed) {
+    if (o.after_step > 0) touch(o.buffer, o.after_step - 1);
   }
   const MemoryPlan placed = plan_memory(lifetimes);
   for (size_t i = 0; i < count; ++i) {

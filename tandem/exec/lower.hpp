@@ -96,7 +96,7 @@ class Lowering {
   Status lower_reference(const std::string& reason);
   Status lower_outputs();
   void find_needed();
-  void observe(size_t first_step);
+  void observe();
   void plan();
   void report_node(size_t first_step);
   // A step of the current node reads an f32 activation that none of them made as a partial result.

@@ -57,7 +57,7 @@ struct Step {
 
 struct Observed {
   ir::ValueId value;
-  BufferId buffer;    // in plain layout
+  BufferId buffer;    // in plain layout with keep_all_values
   size_t after_step;  // its bytes are valid once so many steps have run
 };
 
@@ -65,7 +65,7 @@ struct Program {
   ir::Graph graph;  // bound to static shapes
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
-  std::vector<Observed> observed;  // with keep_all_values only
+  std::vector<Observed> observed;  // with keep_all_values or observe_in_place
   std::vector<NodeReport> report;
   size_t arena_bytes = 0;
   size_t scratchpad_bytes = 0;

@@ -56,7 +56,9 @@ Result<Executable*> Runner::State::instance(size_t worker, int64_t batch) {
     }
     it = compiled.emplace(batch, TANDEM_TRY(Executable::compile(graph, compile))).first;
   }
-  return &own.emplace(batch, it->second.clone()).first->second;
+  Executable& made = own.emplace(batch, it->second.clone()).first->second;
+  if (options.observer) made.set_observer(options.observer(worker, made.graph()));
+  return &made;
 }
 
 Runner::Runner(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -33,6 +33,9 @@ struct RunnerOptions {
   int workers = 0;          // 0: one per core
   int64_t micro_batch = 4;  // samples per execution at most
   CompileOptions compile;   // its batch is ignored; threads are per worker
+  // What watches one worker's executables, whose graph has ids of its own; asked for once per worker and batch
+  // size, on that worker's thread. Needs compile.keep_all_values or observe_in_place.
+  std::function<ValueObserver(size_t worker, const ir::Graph& compiled)> observer;
 };
 
 class Runner {

@@ -120,6 +120,7 @@ Result<QuantizedBackbone> quantize_backbone(const FloatBackbone& backbone, const
     return std::optional<Tensor>(std::move(batch->images));
   };
   quant::CalibrateOptions calibrating;
+  calibrating.threads = options.threads;
   calibrating.cancel = hooks.cancel;
   calibrating.progress = [&](int64_t images) { progress.update(static_cast<uint64_t>(images)); };
   const quant::Calibration seen = TANDEM_TRY(quant::calibrate(backbone.graph, source, calibrating));

@@ -36,7 +36,7 @@ struct QuantizeBackboneOptions {
   Scheme scheme = Scheme::kAffine;
   quant::RangeMethod method = quant::RangeMethod::kMinMax;
   bool strict = false;
-  int threads = 2;   // of decoding
+  int threads = 2;   // that decode, and as many that compute
   std::string file;  // where the quantized backbone is kept and looked for (.onnx); its report beside it
   std::string key;   // of everything that decides it
 };

@@ -62,6 +62,7 @@ Result<Calibrated> calibrate_on(const ir::Graph& graph, const ImageModel& model,
     return std::optional<Tensor>(std::move(batch->images));
   };
   quant::CalibrateOptions calibrate;
+  calibrate.threads = options.threads;
   calibrate.cancel = hooks.cancel;
   calibrate.progress = [&bar](int64_t images) { bar.update(static_cast<uint64_t>(images)); };
   Calibrated result{TANDEM_TRY(quant::calibrate(graph, next, calibrate)), dataset.skipped};

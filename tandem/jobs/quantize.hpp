@@ -26,7 +26,7 @@ struct QuantizeModelOptions {
   std::vector<std::string> keep_float;  // names of nodes
   bool keep_head = false;               // the classifier and what follows it stay in float
   data::PreprocessOverrides preprocess;
-  int threads = 0;  // for decoding
+  int threads = 0;  // that decode, and as many that compute; 0: one per core
   uint64_t seed = 42;
   bool strict = false;
   std::string dump_dir;

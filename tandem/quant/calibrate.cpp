@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calibration over the fast executor.
+// Calibration over the fast executor: every worker counts into histograms of its own, which are added up at the end.
 #include "tandem/quant/calibrate.hpp"
 
-#include "tandem/exec/executable.hpp"
+#include <mutex>
+
+#include "tandem/exec/runner.hpp"
 
 namespace tandem::quant {
 namespace {
@@ -31,40 +33,71 @@ Status refuse_never_finite(const ir::Graph& graph, const Calibration& calibratio
   return {};
 }
 
+// What the workers of one calibration share.
+class Watch {
+ public:
+  explicit Watch(const ir::Graph& graph) : graph_(graph) {}
+
+  exec::ValueObserver observer(size_t worker, const ir::Graph& compiled) {
+    const std::lock_guard lock(mutex_);
+    auto& seen = by_worker_[worker];  // Stays where it is when others are added.
+    return [&seen, ids = ids_by_name(compiled, graph_)](ir::ValueId id, const TensorView& t) {
+      const auto known = ids.find(id);
+      if (known != ids.end()) seen[known->second].add(t.as<float>());
+    };
+  }
+
+  // Precondition: nothing runs any more.
+  std::map<ir::ValueId, Histogram> sum() const {
+    std::map<ir::ValueId, Histogram> all;
+    for (const auto& [worker, seen] : by_worker_) {
+      for (const auto& [id, histogram] : seen) all[id].merge(histogram);
+    }
+    return all;
+  }
+
+ private:
+  const ir::Graph& graph_;
+  std::mutex mutex_;
+  std::map<size_t, std::map<ir::ValueId, Histogram>> by_worker_;
+};
+
 }  // namespace
 
 Result<Calibration> calibrate(const ir::Graph& graph, const BatchSource& next, const CalibrateOptions& options) {
   if (graph.inputs.size() != 1) {
     return unsupported(fmt::format("calibration feeds one input, the model has {}", graph.inputs.size()));
   }
-  Calibration calibration;
-  std::map<int64_t, exec::Executable> by_batch;
-  while (true) {
-    if (options.cancel != nullptr) TANDEM_TRY(options.cancel->check());
-    std::optional<Tensor> batch = TANDEM_TRY(next());
-    if (!batch) break;
-    const int64_t images = batch->shape()[0];
-    auto found = by_batch.find(images);
-    if (found == by_batch.end()) {
-      exec::CompileOptions compile;
-      compile.input_shapes = {batch->shape()};
-      compile.keep_all_values = true;
-      exec::Executable executable = TANDEM_TRY(exec::Executable::compile(graph, compile).context("calibrating"));
-      executable.set_observer([&calibration, ids = ids_by_name(executable.graph(), graph)](ir::ValueId id, const TensorView& t) {
-        const auto known = ids.find(id);
-        if (known != ids.end()) calibration.seen[known->second].add(t.as<float>());
-      });
-      found = by_batch.emplace(images, std::move(executable)).first;
-    }
-    const TensorView view(*batch);
-    calibration.seen[graph.inputs[0]].add(batch->as<float>());
-    TANDEM_TRY(found->second.run(std::span<const TensorView>(&view, 1)).context("calibrating"));
-    calibration.images += images;
-    if (options.progress) options.progress(calibration.images);
-  }
-  if (calibration.images == 0) {
+  std::optional<Tensor> ready = TANDEM_TRY(next());
+  if (!ready) {
     return bad_input("calibration got no image").hint("give a folder with at least one readable image");
   }
+  Watch watch(graph);
+  exec::RunnerOptions runner_options;
+  runner_options.workers = options.threads;
+  runner_options.micro_batch = ready->shape()[0];
+  runner_options.compile.input_shapes = {ready->shape()};
+  runner_options.compile.observe_in_place = true;
+  runner_options.observer = [&watch](size_t worker, const ir::Graph& compiled) { return watch.observer(worker, compiled); };
+  exec::Runner runner = TANDEM_TRY(exec::Runner::create(graph, runner_options).context("calibrating"));
+  Calibration calibration;
+  Histogram inputs;
+  const auto source = [&]() -> Result<std::optional<std::vector<Tensor>>> {
+    if (!ready) ready = TANDEM_TRY(next());
+    if (!ready) return std::optional<std::vector<Tensor>>();
+    if (options.progress && calibration.images > 0) options.progress(calibration.images);
+    inputs.add(ready->as<float>());
+    calibration.images += ready->shape()[0];
+    std::vector<Tensor> batch;
+    batch.push_back(std::move(*ready));
+    ready.reset();
+    return std::optional<std::vector<Tensor>>(std::move(batch));
+  };
+  const auto sink = [](size_t, const std::vector<Tensor>&) { return Status(); };
+  TANDEM_TRY(runner.run(source, sink, options.cancel).context("calibrating"));
+  if (options.progress) options.progress(calibration.images);
+  calibration.seen = watch.sum();
+  calibration.seen[graph.inputs[0]] = inputs;
   TANDEM_TRY(refuse_never_finite(graph, calibration));
   return calibration;
 }

@@ -20,15 +20,18 @@ struct Calibration {
   int64_t images = 0;
 };
 
-// The next batch for the graph's single input, [n,C,H,W] f32 with n >= 1, or nothing at the end.
+// The next batch for the graph's single input, [n,C,H,W] f32 with n >= 1, or nothing at the end. The first one is the
+// largest. Called by one thread at a time, in order.
 using BatchSource = std::function<Result<std::optional<Tensor>>()>;
 
 struct CalibrateOptions {
+  int threads = 0;  // workers that run the model, one thread each; 0: one per core
   const CancelToken* cancel = nullptr;
-  std::function<void(int64_t images)> progress;
+  std::function<void(int64_t images)> progress;  // called by one thread at a time
 };
 
-// Observes every f32 value that is not constant. Error when the source gives no image, and when a value was NaN or
+// Observes every f32 value that is not constant and on which the outputs depend. The result is the same at any number of
+// threads. Error when the source gives no image, and when a value was NaN or
 // infinite for every image (the message names the node).
 Result<Calibration> calibrate(const ir::Graph& graph, const BatchSource& next, const CalibrateOptions& options = {});
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Histogram: what calibration remembers of a tensor, in constant memory. Bins have a power-of-two width and an edge at 0;
-// when a larger value arrives, pairs of bins merge. So the result does not depend on the order of the data, and two
-// histograms merge exactly.
+// when a larger value arrives, pairs of bins merge. Everything in it is a count or an extreme, so the result depends neither
+// on the order of the data nor on how it was divided between threads, and histograms merge exactly.
 #pragma once
 
 #include <array>
@@ -22,22 +22,22 @@ class Histogram {
   bool empty() const { return count_ == 0; }
   float min() const { return min_; }                 // 0 when empty
   float max() const { return max_; }
-  double mean() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
   double width() const;                              // of a bin; 0 until a value other than 0 arrived
   // Bin i of the positive side covers [i*width, (i+1)*width), of the negative side (-(i+1)*width, -i*width].
-  int64_t positive(int i) const { return positive_[static_cast<size_t>(i)]; }
-  int64_t negative(int i) const { return negative_[static_cast<size_t>(i)]; }
+  int64_t positive(int i) const { return bins_[static_cast<size_t>(i)]; }
+  int64_t negative(int i) const { return bins_[static_cast<size_t>(kBins + i)]; }
   // Smallest magnitude (a bin edge) that at least `fraction` of all values do not exceed.
   double magnitude_quantile(double fraction) const;
 
  private:
+  void add_block(std::span<const float> block);
+  void add_range(float low, float high, int64_t finite);
   void widen(int exponent);
   int exponent_ = kUnset;  // width = 2^exponent
   static constexpr int kUnset = -100000;
   int64_t count_ = 0, not_finite_ = 0;
-  double sum_ = 0;
   float min_ = 0, max_ = 0;
-  std::array<int64_t, kBins> positive_{}, negative_{};
+  std::array<int64_t, 2 * kBins> bins_{};  // positive side, then negative
 };
 
 }  // namespace tandem::quant

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tandem/base/rng.hpp"
@@ -64,6 +66,38 @@ TEST(Histogram, CountsWhatIsNotFiniteAndKeepsItOut) {
   EXPECT_EQ(h.max(), 1.0f);
   EXPECT_TRUE(of({NAN}).empty());
   EXPECT_EQ(of({0.0f, 0.0f}).width(), 0);
+}
+
+TEST(Histogram, CountsLongArraysAsOneByOneCountingDoes) {
+  // Longer than what is looked at together; runs of zeros, both signs, and one NaN in the middle.
+  Rng rng(21);
+  std::vector<float> values;
+  for (int i = 0; i < 50001; ++i) values.push_back(std::max(-1.5f, static_cast<float>(rng.normal()) - 0.25f));
+  for (size_t i = 300; i < 9000; ++i) values[i] = 0;
+  values[30000] = NAN;
+  const Histogram h = of(values);
+  std::vector<int64_t> positive(Histogram::kBins), negative(Histogram::kBins);
+  for (float x : values) {
+    if (std::isnan(x)) continue;
+    const auto bin = static_cast<size_t>(std::abs(double{x}) / h.width());
+    ++(x < 0 ? negative : positive)[bin];
+  }
+  EXPECT_EQ(h.count(), 50000);
+  EXPECT_EQ(h.not_finite(), 1);
+  EXPECT_EQ(h.min(), -1.5f);
+  for (int i = 0; i < Histogram::kBins; ++i) {
+    ASSERT_EQ(h.positive(i), positive[static_cast<size_t>(i)]) << i;
+    ASSERT_EQ(h.negative(i), negative[static_cast<size_t>(i)]) << i;
+  }
+}
+
+TEST(Histogram, TakesTheSmallestAndLargestFloats) {
+  // The width is 2^-126 at least and 2^117 at most, so that neither it nor its inverse leaves the floats.
+  EXPECT_EQ(of({1e-45f, -1e-40f}).count(), 2);
+  EXPECT_EQ(of({1e-45f, -1e-40f}).negative(0), 1);
+  const float largest = std::numeric_limits<float>::max();
+  EXPECT_EQ(of({largest, -largest}).positive(Histogram::kBins - 1), 1);
+  EXPECT_EQ(of({largest, -largest}).width(), std::ldexp(1.0, 117));
 }
 
 TEST(Histogram, QuantileLeavesTheTailOut) {

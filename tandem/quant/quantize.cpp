@@ -264,8 +264,9 @@ class Quantizer {
   void report_value(ValueId id, const QuantParams& params, const Histogram& seen) {
     ValueReport row{graph_.value(id).name, params, seen.min(), seen.max(), 0};
     if (seen.min() == seen.max()) report_.constant_values.push_back(row.value);
-    const double high = static_cast<double>(params.highest()) * double{params.scale[0]};
-    const double low = static_cast<double>(params.lowest()) * double{params.scale[0]};
+    // What rounds to the last step is not clipped.
+    const double high = (static_cast<double>(params.highest()) + 0.5) * double{params.scale[0]};
+    const double low = (static_cast<double>(params.lowest()) - 0.5) * double{params.scale[0]};
     int64_t clipped = 0;
     for (int i = 0; i < Histogram::kBins; ++i) {
       if (i * seen.width() > high) clipped += seen.positive(i);

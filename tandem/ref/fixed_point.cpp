@@ -36,7 +36,7 @@ AverageFactor average_factor(int64_t kernel_h, int64_t kernel_w) {
   if (small == 3 && large == 3) return {7, 6};
   if (small == 5 && large == 5) return {10, 8};
   if (small == 6 && large == 6) return {7, 8};
-  if (small == 3 && large == 6) return {14, 8};  // the quantizer scales the mean by 36*7/256, as for 6x6
+  if (small == 3 && large == 6) return {14, 8};  // the open quantizers scale its mean by 36 * 7/256, as for 6x6
   if (small == 7 && large == 7) return {21, 10};
   if (small == 14 && large == 14) return {21, 12};
   const double area = static_cast<double>(kernel_h) * static_cast<double>(kernel_w);

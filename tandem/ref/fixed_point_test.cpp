@@ -163,6 +163,8 @@ TEST(AverageFactor, HasTheConstantsOfTheDpu) {
   is(3, 3, 7, 6);
   is(5, 5, 10, 8);
   is(6, 6, 7, 8);
+  is(3, 6, 14, 8);
+  is(6, 3, 14, 8);
   is(7, 7, 21, 10);
   is(14, 14, 21, 12);
   is(2, 2, 1, 2);
@@ -182,6 +184,13 @@ TEST(Pow2AveragePool, MultipliesTheSumByItsConstant) {
   operands.push_back({s8({1, 1, 3, 3}, Bytes(9, 100)), &q});
   // 900 * 7 / 64 = 98.4 -> 98, where a true mean is 100.
   EXPECT_EQ(values<int8_t>(run_fixed(op, operands, &q)), (Bytes{98}));
+  // The quantizer scales the mean of 18 by 36 * 7 / 256, as it does that of 36: 1800 * 14 / 256 = 98.4 -> 98.
+  // Half of that, 7 / 256 of the sum, would be the mean of 36 numbers.
+  ir::Pool wide = op;
+  wide.window.kernel = {3, 6};
+  std::vector<StoredOperand> row;
+  row.push_back({s8({1, 1, 3, 6}, Bytes(18, 100)), &q});
+  EXPECT_EQ(values<int8_t>(run_fixed(wide, row, &q)), (Bytes{98}));
   // A global pool is the same pool.
   EXPECT_EQ(values<int8_t>(run_fixed(ir::GlobalPool{}, operands, &q)), (Bytes{98}));
 }
