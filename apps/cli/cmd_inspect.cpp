@@ -113,7 +113,8 @@ void print_nodes(const Session& session, const jobs::InspectResult& r) {
                    {"why"}});
   for (const jobs::NodeInfo& n : r.nodes) {
     table.add_row({n.name, n.op, n.shape, number_or_dash(n.macs), number_or_dash(n.parameters),
-                   n.part.empty() ? "whole" : n.part, n.device, std::string(jobs::to_string(n.placement)), n.implementation, n.reason});
+                   n.part.empty() ? "whole" : n.part, n.device, std::string(jobs::to_string(n.placement)),
+                   n.implementation, n.reason});
   }
   session.print("\n" + table.to_string());
 }
@@ -149,9 +150,12 @@ Verb inspect_verb() {
   const auto o = std::make_shared<Options>();
   Verb verb{"inspect", "what is in a model: ops, shapes, MACs, parameters, quantization, placement"};
   verb.description =
-      "For a quantized model the placement is what the executor does with each node: int8 reads integers, f32 "
-      "reads floating point, convert goes from one to the other, - costs nothing. Of a plan it is told for each "
-      "part on its device. For a model in floating point it is what tandem quantize would make of it, and why "
+      "For a quantized model the placement is what the executor does with each node: int8 reads integers, "
+      "f32 "
+      "reads floating point, convert goes from one to the other, - costs nothing. Of a plan it is told for "
+      "each "
+      "part on its device. For a model in floating point it is what tandem quantize would make of it, and "
+      "why "
       "some nodes stay in f32.";
   verb.flags = {
       required({"MODEL", &o->job.model, "An ONNX file, a plan.json beside its model, or a run directory"}),

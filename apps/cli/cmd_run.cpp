@@ -109,7 +109,8 @@ Verb run_verb() {
   const auto o = std::make_shared<Options>();
   Verb verb{"run", "the likeliest classes of images"};
   verb.description =
-      "MODEL is an ONNX file, a plan.json beside its model, or a run directory of tandem adapt. The parts of a "
+      "MODEL is an ONNX file, a plan.json beside its model, or a run directory of tandem adapt. The parts of "
+      "a "
       "plan run on the devices that it names, after the contracts of what crosses between them were checked; "
       "--device host or ref runs all of them there.";
   verb.flags = {

@@ -56,8 +56,9 @@ Result<ir::Graph> graph_for(Engine engine, ir::Graph graph, const std::string& d
 }
 
 Status Forward::add(Part part) {
-  const std::string dump_dir =
-      options_.dump_dir.empty() || part.name.empty() ? options_.dump_dir : options_.dump_dir + "/" + part.name;
+  const std::string dump_dir = options_.dump_dir.empty() || part.name.empty()
+                                   ? options_.dump_dir
+                                   : options_.dump_dir + "/" + part.name;
   part.graph = TANDEM_TRY(graph_for(part.engine, std::move(part.graph), dump_dir));
   std::vector<std::string> sentences;
   if (part.engine == Engine::kInt8 && !is_quantized(part.graph))
@@ -144,7 +145,8 @@ Status Forward::run_plan(const exec::Runner::Source& source, const exec::Runner:
     });
   };
   std::mutex mutex;
-  std::deque<Values> under_way;  // model inputs of the batches between source and sink, where a part wants them
+  std::deque<Values>
+      under_way;  // model inputs of the batches between source and sink, where a part wants them
   const auto feed = [&]() -> Result<std::optional<std::vector<Tensor>>> {
     std::optional<std::vector<Tensor>> batch = TANDEM_TRY(source());
     if (!batch) return batch;
@@ -153,7 +155,8 @@ Status Forward::run_plan(const exec::Runner::Source& source, const exec::Runner:
     std::vector<Tensor> inputs;
     for (const plan::Contract& c : first.inputs)
       inputs.push_back(from_contract(given.at(c.value).clone(), c, first.engine));
-    for (auto it = given.begin(); it != given.end();) it = wanted_later(it->first) ? std::next(it) : given.erase(it);
+    for (auto it = given.begin(); it != given.end();)
+      it = wanted_later(it->first) ? std::next(it) : given.erase(it);
     const std::lock_guard lock(mutex);
     under_way.push_back(std::move(given));
     return std::optional<std::vector<Tensor>>(std::move(inputs));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward: one model on one engine, or the parts of a plan on theirs. Batches go in and come out in order, on as many workers as asked.
+// Forward: one model on one engine, or the parts of a plan on theirs. Batches go in and come out in order, on
+// as many workers as asked.
 #pragma once
 
 #include <map>
@@ -35,9 +36,10 @@ class Forward {
  public:
   // Simplifies and compiles. The graph's inputs must have static shapes but for the batch.
   static Result<Forward> create(const ir::Graph& graph, const ForwardOptions& options);
-  // The parts of a plan of this model, each on its device (see cut_parts()). What crosses a cut is in the form of its
-  // contract: a part on the host gets it dequantized and hands it over quantized. With engine kHost or kRef all
-  // parts run there instead. The first part runs on all workers, the others behind it one batch at a time.
+  // The parts of a plan of this model, each on its device (see cut_parts()). What crosses a cut is in the
+  // form of its contract: a part on the host gets it dequantized and hands it over quantized. With engine
+  // kHost or kRef all parts run there instead. The first part runs on all workers, the others behind it one
+  // batch at a time.
   static Result<Forward> create(const ir::Graph& model, const plan::Plan& plan,
                                 const ForwardOptions& options);
 

@@ -74,7 +74,8 @@ struct Piece {
 };
 
 bool converts(const ir::Node& node) {
-  return std::holds_alternative<ir::Requantize>(node.op) || std::holds_alternative<ir::QuantizeLinear>(node.op) ||
+  return std::holds_alternative<ir::Requantize>(node.op) ||
+         std::holds_alternative<ir::QuantizeLinear>(node.op) ||
          std::holds_alternative<ir::DequantizeLinear>(node.op);
 }
 
@@ -224,7 +225,8 @@ Result<ir::Graph> read_model(const InspectOptions& options, const std::string& p
 }
 
 // The graphs as they are executed, or as the file has them.
-Result<std::vector<Piece>> pieces_of(ir::Graph graph, const ModelPath& source, const InspectOptions& options) {
+Result<std::vector<Piece>> pieces_of(ir::Graph graph, const ModelPath& source,
+                                     const InspectOptions& options) {
   std::vector<Piece> pieces;
   if (!options.simplify) {
     pieces.push_back({"", "", std::move(graph)});

@@ -64,11 +64,12 @@ Result<ir::ValueId> check_contract(const ir::Graph& model, const plan::Part& par
                                    const plan::Contract& contract) {
   const ir::ValueId id = model.find_value(contract.value);
   if (id == ir::kNoValue) {
-    return bad_input(fmt::format("the plan's part '{}' speaks of '{}', which the model does not have", part.name,
-                                 contract.value));
+    return bad_input(fmt::format("the plan's part '{}' speaks of '{}', which the model does not have",
+                                 part.name, contract.value));
   }
   const plan::Contract is = plan::contract_of(model, id);
-  if (is.dtype == contract.dtype && is.quant == contract.quant && shapes_fit(is.shape, contract.shape)) return id;
+  if (is.dtype == contract.dtype && is.quant == contract.quant && shapes_fit(is.shape, contract.shape))
+    return id;
   return bad_input(fmt::format("the model does not keep the contract of '{}' with part '{}'", contract.value,
                                part.name))
       .because(fmt::format("the plan says {}, the model {}", text_of(contract), text_of(is)))
@@ -81,7 +82,8 @@ Status check_nodes(const ir::Graph& part_graph, const plan::Part& part) {
   for (const ir::NodeId id : part_graph.live_nodes()) {
     const std::string& name = part_graph.node(id).name;
     if (listed.erase(name) == 0) {
-      return bad_input(fmt::format("part '{}' needs node '{}', which the plan does not give it", part.name, name));
+      return bad_input(
+          fmt::format("part '{}' needs node '{}', which the plan does not give it", part.name, name));
     }
   }
   if (listed.empty()) return {};
@@ -139,7 +141,8 @@ Result<std::vector<PartGraph>> cut_parts(const ir::Graph& model, const plan::Pla
   }
   for (const ir::ValueId id : model.outputs) {
     if (made.count(model.value(id).name) == 0)
-      return bad_input(fmt::format("no part of the plan makes the model's output '{}'", model.value(id).name));
+      return bad_input(
+          fmt::format("no part of the plan makes the model's output '{}'", model.value(id).name));
   }
   return parts;
 }

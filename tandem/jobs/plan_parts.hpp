@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a path given by the user stands for, and a plan made ready to run: every part cut out of its model, every
-// contract compared with what the model says.
+// What a path given by the user stands for, and a plan made ready to run: every part cut out of its model,
+// every contract compared with what the model says.
 #pragma once
 
 #include <optional>
@@ -19,9 +19,9 @@ struct ModelPath {
   std::optional<plan::Plan> plan;  // of that model: its hash was compared
 };
 
-// An ONNX file stands for itself, a plan.json for the model it names, a run directory for its plan.json, or for
-// its adapted.onnx where there is no plan. Errors: kBadInput for a plan of another model and for a folder that is
-// no run, kUnsupported for a device that is not here.
+// An ONNX file stands for itself, a plan.json for the model it names, a run directory for its plan.json, or
+// for its adapted.onnx where there is no plan. Errors: kBadInput for a plan of another model and for a folder
+// that is no run, kUnsupported for a device that is not here.
 Result<ModelPath> open_model_path(const std::string& path);
 
 struct PartGraph {
@@ -30,9 +30,9 @@ struct PartGraph {
   ir::Graph graph;
 };
 
-// The parts of a plan in its order. `model` is the graph as its file has it. Errors kBadInput name the part: a
-// contract that the model does not keep (value, dtype, shape, quantization), a node that no part or the wrong
-// part has, an output of the model that no part makes.
+// The parts of a plan in its order. `model` is the graph as its file has it. Errors kBadInput name the part:
+// a contract that the model does not keep (value, dtype, shape, quantization), a node that no part or the
+// wrong part has, an output of the model that no part makes.
 Result<std::vector<PartGraph>> cut_parts(const ir::Graph& model, const plan::Plan& plan);
 
 }  // namespace tandem::jobs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: the parts of a plan give what the whole gives, on every engine, and a plan that does not fit its model is
-// refused with the name of what is wrong. Method: a small quantized network cut after its last quantized value; each
-// member of the plan made wrong in turn.
+// Goal: the parts of a plan give what the whole gives, on every engine, and a plan that does not fit its
+// model is refused with the name of what is wrong. Method: a small quantized network cut after its last
+// quantized value; each member of the plan made wrong in turn.
 #include "tandem/jobs/plan_parts.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@ namespace {
 
 using testing::GraphBuilder;
 
-// x -> q -> conv (u8) | global average -> flatten -> gemm + mean of x: the second part also reads the model's input.
+// x -> q -> conv (u8) | global average -> flatten -> gemm + mean of x: the second part also reads the model's
+// input.
 ir::Graph network() {
   Rng rng(5);
   GraphBuilder b;

@@ -24,16 +24,19 @@ bool constant_weights(const Graph& graph, const Node& node) {
 
 // Inputs of a node that computes nothing new, else kNoValue.
 ValueId passed_through(const Graph& graph, const Node& node) {
-  const bool elementwise = std::holds_alternative<ir::Unary>(node.op) || std::holds_alternative<ir::Clip>(node.op) ||
-                           std::holds_alternative<ir::Softmax>(node.op) || std::holds_alternative<ir::Identity>(node.op) ||
-                           std::holds_alternative<ir::Dropout>(node.op) || std::holds_alternative<ir::Cast>(node.op) ||
-                           std::holds_alternative<ir::Requantize>(node.op) ||
-                           std::holds_alternative<ir::DequantizeLinear>(node.op) ||
-                           std::holds_alternative<ir::QuantizeLinear>(node.op);
-  const bool reshapes = std::holds_alternative<ir::Flatten>(node.op) || std::holds_alternative<ir::Reshape>(node.op) ||
-                        std::holds_alternative<ir::Squeeze>(node.op) || std::holds_alternative<ir::Transpose>(node.op);
+  const bool elementwise =
+      std::holds_alternative<ir::Unary>(node.op) || std::holds_alternative<ir::Clip>(node.op) ||
+      std::holds_alternative<ir::Softmax>(node.op) || std::holds_alternative<ir::Identity>(node.op) ||
+      std::holds_alternative<ir::Dropout>(node.op) || std::holds_alternative<ir::Cast>(node.op) ||
+      std::holds_alternative<ir::Requantize>(node.op) ||
+      std::holds_alternative<ir::DequantizeLinear>(node.op) ||
+      std::holds_alternative<ir::QuantizeLinear>(node.op);
+  const bool reshapes =
+      std::holds_alternative<ir::Flatten>(node.op) || std::holds_alternative<ir::Reshape>(node.op) ||
+      std::holds_alternative<ir::Squeeze>(node.op) || std::holds_alternative<ir::Transpose>(node.op);
   const auto* reduce = std::get_if<ir::Reduce>(&node.op);
-  const bool pools = std::holds_alternative<ir::GlobalPool>(node.op) || std::holds_alternative<ir::Pool>(node.op) ||
+  const bool pools = std::holds_alternative<ir::GlobalPool>(node.op) ||
+                     std::holds_alternative<ir::Pool>(node.op) ||
                      (reduce != nullptr && reduce->kind == ir::ReduceKind::kMean);
   if (elementwise || reshapes || pools) return node.inputs[0];
   if (std::holds_alternative<ir::Binary>(node.op)) {
@@ -96,14 +99,16 @@ Result<ClassifierCut> find_classifier(const Graph& graph, const std::string& fea
     return with_features(graph, cut);
   }
   if (graph.outputs.size() != 1) {
-    return unsupported(fmt::format("the model has {} outputs, a classifier has one", graph.outputs.size())).hint(kHint);
+    return unsupported(fmt::format("the model has {} outputs, a classifier has one", graph.outputs.size()))
+        .hint(kHint);
   }
   ValueId at = graph.outputs[0];
   bool pooled = false;
   while (graph.value(at).producer != kNoNode) {
     const Node& node = graph.node(graph.value(at).producer);
-    const bool product = (std::holds_alternative<ir::Gemm>(node.op) || std::holds_alternative<ir::MatMul>(node.op)) &&
-                         constant_weights(graph, node);
+    const bool product =
+        (std::holds_alternative<ir::Gemm>(node.op) || std::holds_alternative<ir::MatMul>(node.op)) &&
+        constant_weights(graph, node);
     const auto* conv = std::get_if<ir::Conv>(&node.op);
     bool point_conv = false;
     if (conv != nullptr && constant_weights(graph, node) && conv->group == 1) {
@@ -119,8 +124,8 @@ Result<ClassifierCut> find_classifier(const Graph& graph, const std::string& fea
     }
     const ValueId above = passed_through(graph, node);
     if (above == kNoValue) {
-      return unsupported(fmt::format("found no classifier: '{}' ({}) stands between it and the output", node.name,
-                                     ir::describe(node.op)))
+      return unsupported(fmt::format("found no classifier: '{}' ({}) stands between it and the output",
+                                     node.name, ir::describe(node.op)))
           .hint(kHint);
     }
     pooled = pooled || pools_over_space(node);

@@ -11,7 +11,8 @@ using ir::kNoValue;
 using ir::NodeId;
 using ir::ValueId;
 
-Result<ir::Graph> extract(const ir::Graph& graph, const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) {
+Result<ir::Graph> extract(const ir::Graph& graph, const std::vector<ValueId>& inputs,
+                          const std::vector<ValueId>& outputs) {
   const std::set<ValueId> boundary(inputs.begin(), inputs.end());
   std::set<NodeId> needed;
   std::vector<ValueId> work(outputs.begin(), outputs.end());

@@ -8,8 +8,9 @@
 
 namespace tandem::partition {
 
-// Nodes that `outputs` need, up to `inputs`. Inputs keep name, dtype, shape and QuantParams: a cut cannot lose them.
-// Constants are shared, metadata is copied. Error when an output depends on a graph input that is not among `inputs`.
+// Nodes that `outputs` need, up to `inputs`. Inputs keep name, dtype, shape and QuantParams: a cut cannot
+// lose them. Constants are shared, metadata is copied. Error when an output depends on a graph input that is
+// not among `inputs`.
 Result<ir::Graph> extract(const ir::Graph& graph, const std::vector<ir::ValueId>& inputs,
                           const std::vector<ir::ValueId>& outputs);
 

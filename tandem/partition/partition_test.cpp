@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: the classifier is found by structure in the forms that networks have, and parts are complete. Method: small
-// hand-made networks.
+// Goal: the classifier is found by structure in the forms that networks have, and parts are complete. Method:
+// small hand-made networks.
 #include <gtest/gtest.h>
 
 #include "tandem/partition/classifier.hpp"

@@ -10,7 +10,8 @@ namespace {
 constexpr int64_t kFormatVersion = 1;
 
 Error wrong(std::string_view what, std::string_view expected) {
-  return bad_input(fmt::format("the plan's {} is missing or wrong", what)).because(fmt::format("expected {}", expected));
+  return bad_input(fmt::format("the plan's {} is missing or wrong", what))
+      .because(fmt::format("expected {}", expected));
 }
 
 Json contracts_to_json(const std::vector<Contract>& contracts) {
@@ -41,7 +42,8 @@ Result<std::vector<Contract>> contracts_from_json(const Json& json, std::string_
       }
       c.shape = Shape(std::move(dims));
     }
-    if (item.has("quant")) c.quant = TANDEM_TRY(quant_params_from_json(item["quant"]).context("contract of " + c.value));
+    if (item.has("quant"))
+      c.quant = TANDEM_TRY(quant_params_from_json(item["quant"]).context("contract of " + c.value));
     contracts.push_back(std::move(c));
   }
   return contracts;
@@ -67,7 +69,8 @@ Result<QuantParams> quant_params_from_json(const Json& json) {
   QuantParams p;
   const std::string scheme = json["scheme"].as_string();
   const auto dtype = dtype_from_string(json["dtype"].as_string());
-  if ((scheme != "pow2" && scheme != "affine") || !dtype) return wrong("quant", "scheme affine|pow2 and a dtype");
+  if ((scheme != "pow2" && scheme != "affine") || !dtype)
+    return wrong("quant", "scheme affine|pow2 and a dtype");
   p.scheme = scheme == "pow2" ? Scheme::kPow2 : Scheme::kAffine;
   p.dtype = *dtype;
   p.bits = static_cast<int>(json["bits"].as_int());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan: parts of a model, the device of each, their order, and the contracts of the values that cross between them. A plan
-// is data: it prints, diffs, loads and replays. Everything that executes, executes a plan.
+// Plan: parts of a model, the device of each, their order, and the contracts of the values that cross between
+// them. A plan is data: it prints, diffs, loads and replays. Everything that executes, executes a plan.
 #pragma once
 
 #include <optional>
@@ -22,16 +22,16 @@ struct Contract {
 };
 
 struct Part {
-  std::string name;                  // "backbone", "head", "part0", ...
-  std::string device;                // "int8", "host", ...
-  std::vector<std::string> nodes;    // names of the model's nodes, in execution order
+  std::string name;                // "backbone", "head", "part0", ...
+  std::string device;              // "int8", "host", ...
+  std::vector<std::string> nodes;  // names of the model's nodes, in execution order
   std::vector<Contract> inputs, outputs;
 };
 
 // Parts in execution order; an input of a part is a model input or an output of an earlier part.
 struct Plan {
-  std::string model;        // file the plan belongs to
-  std::string model_hash;   // of its content, so that a plan is never run on another model
+  std::string model;       // file the plan belongs to
+  std::string model_hash;  // of its content, so that a plan is never run on another model
   std::vector<Part> parts;
 };
 
@@ -40,7 +40,8 @@ Contract contract_of(const ir::Graph& graph, ir::ValueId value);
 Json to_json(const Plan& plan);
 // Error kBadInput names the member that is missing or wrong.
 Result<Plan> from_json(const Json& json);
-// Every part input is available when its part runs, no node is in two parts. Error kBadInput names the part and the value.
+// Every part input is available when its part runs, no node is in two parts. Error kBadInput names the part
+// and the value.
 Status verify(const Plan& plan);
 
 // The params as JSON and back; used by plans and reports.

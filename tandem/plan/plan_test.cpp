@@ -11,7 +11,9 @@ Plan two_parts() {
   const Contract x{"x", DType::kF32, Shape{kDynamic, 3, 8, 8}, std::nullopt};
   const Contract f{"features", DType::kU8, Shape{kDynamic, 16}, QuantParams::affine(DType::kU8, 0.1f, 0)};
   const Contract y{"logits", DType::kF32, Shape{kDynamic, 4}, std::nullopt};
-  return Plan{"m.onnx", "abc", {Part{"backbone", "int8", {"conv"}, {x}, {f}}, Part{"head", "host", {"fc"}, {f}, {y}}}};
+  return Plan{"m.onnx",
+              "abc",
+              {Part{"backbone", "int8", {"conv"}, {x}, {f}}, Part{"head", "host", {"fc"}, {f}, {y}}}};
 }
 
 TEST(Plan, SurvivesJson) {
