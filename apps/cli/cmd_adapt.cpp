@@ -47,11 +47,18 @@ void print_result(const Session& session, const Options& options, const jobs::Ad
                    fmt::format("{:+.2f} to {:+.2f}", 100 * r.difference->interval.low,
                                100 * r.difference->interval.high)});
   }
+  const auto add_by_age = [&](const char* backbone, const jobs::ByAge& by_age) {
+    add_accuracy(table, fmt::format("{}, old classes", backbone).c_str(), by_age.old_classes);
+    add_accuracy(table, fmt::format("{}, new classes", backbone).c_str(), by_age.new_classes);
+  };
+  if (r.int8_by_age) add_by_age("INT8", *r.int8_by_age);
+  if (r.fp32_by_age) add_by_age("FP32", *r.fp32_by_age);
   session.print(table.to_string());
   TextTable sum({{"what"}, {"value"}});
   sum.add_row({"classes", fmt::format("{}", r.class_names.size())});
   sum.add_row({"images", fmt::format("{} to train, {} to validate, {} skipped", r.train_count,
                                      r.validation_count, r.images_skipped)});
+  sum.add_row({"head", r.head});
   sum.add_row({"time", format_duration_ns(static_cast<int64_t>(r.seconds_total * 1e9))});
   sum.add_row({"run", options.job.output});
   for (const std::string& file : r.files) {
@@ -105,7 +112,7 @@ Verb adapt_verb() {
       {"--seed", &job.train.seed, "Of everything random", "N"},
       {"--head",
        &o->head,
-       "keep: the model's own classifier, only measured",
+       "keep: the model's own classifier, only measured; auto: what the held-out images favour",
        "",
        {"auto", "linear", "mlp", "keep"}},
       {"--hidden", &job.hidden, "Width of the hidden layer of an mlp head", "N"},

@@ -121,7 +121,11 @@ Status Adaptation::load_base() {
   train::Head head = TANDEM_TRY(train::load_head(old.file("head.safetensors")).context("the run to extend"));
   const TensorFile labels =
       TANDEM_TRY(load_safetensors(old.work("labels.safetensors")).context("the run to extend"));
-  BaseRun found{std::move(old), record, std::move(head), {}, {}};
+  BaseRun found{std::move(old), record, std::move(head), std::nullopt, {}, {}};
+  std::error_code code_fp32;
+  if (options.compare_fp32 && fs::exists(found.directory.work(kFp32Backbone), code_fp32))
+    found.fp32_head =
+        TANDEM_TRY(train::load_head(found.directory.work(kFp32Head)).context("the run to extend"));
   for (const auto& [name, to] :
        {std::pair{"train", &found.train_labels}, std::pair{"val", &found.val_labels}}) {
     const auto tensor = labels.tensors.find(name);
@@ -313,9 +317,8 @@ Status Adaptation::make_backbones() {
       .add(keeps_head() ? "keep" : "cut")
       .add(exec::isa().effective);
   add_preprocess(common, model.preprocess).add(static_cast<uint64_t>(model.micro_batch));
-  Branch int8, fp32;
+  Branch int8;
   int8.name = "int8";
-  fp32.name = "fp32";
   if (base) {
     quantized.graph = model.graph;
     quantized.reused = true;
@@ -327,8 +330,8 @@ Status Adaptation::make_backbones() {
     const std::string bytes = TANDEM_TRY(read_file(base->directory.work("backbone-int8.onnx")));
     TANDEM_TRY(write_file(run->work("backbone-int8.onnx"), bytes));
     TANDEM_TRY(write_file(run->work("backbone-int8.onnx.json"), quantized.report.dump(1) + "\n"));
-    if (options.compare_fp32)
-      say("an extended run has no FP32 backbone to compare with: only INT8 is measured");
+    if (options.compare_fp32 && !base->fp32_head)
+      say("the extended run kept no FP32 backbone to compare with: only INT8 is measured");
   } else {
     QuantizeBackboneOptions quantizing;
     quantizing.scheme = scheme;
@@ -346,20 +349,31 @@ Status Adaptation::make_backbones() {
   }
   int8.runnable = TANDEM_TRY(runnable_features(quantized.graph, scheme).context("the quantized backbone"));
   branches.push_back(std::move(int8));
-  if (options.compare_fp32 && !base) {
-    fp32.backbone_key = Sha256(common).add("fp32").hex();
-    fp32.runnable = TANDEM_TRY(runnable_features(float_backbone.graph, Scheme::kAffine));
-    branches.push_back(std::move(fp32));
-  }
+  return options.compare_fp32 && (!base || base->fp32_head) ? make_fp32_branch(common) : Status();
+}
+
+Status Adaptation::make_fp32_branch(const Sha256& common) {
+  // Kept as a file, so that the run can be extended and both then compute the same.
+  const std::string bytes =
+      base ? TANDEM_TRY(read_file(base->directory.work(kFp32Backbone)))
+           : TANDEM_TRY(onnx_io::to_bytes(float_backbone.graph).context("writing the FP32 backbone"));
+  TANDEM_TRY(write_file(run->work(kFp32Backbone), bytes));
+  const ir::Graph graph = TANDEM_TRY(onnx_io::load_bytes(bytes).context("reading the FP32 backbone back"));
+  Branch fp32;
+  fp32.name = "fp32";
+  fp32.backbone_key = Sha256(common).add("fp32").hex();
+  fp32.runnable = TANDEM_TRY(runnable_features(graph, Scheme::kAffine));
+  branches.push_back(std::move(fp32));
   return {};
 }
 
 // --- features ---
 
-Result<std::optional<train::FeatureCache>> Adaptation::base_cache(const std::string& part) const {
+Result<std::optional<train::FeatureCache>> Adaptation::base_cache(const std::string& part,
+                                                                  const Branch& branch) const {
   if (!base) return std::optional<train::FeatureCache>();
-  const Json& item = base->record["caches"][part + "-int8"];
-  const std::string path = base->directory.work(fmt::format("features-{}-int8.bin", part));
+  const Json& item = base->record["caches"][fmt::format("{}-{}", part, branch.name)];
+  const std::string path = base->directory.work(fmt::format("features-{}-{}.bin", part, branch.name));
   std::error_code code;
   const auto labels =
       static_cast<int64_t>(part == "train" ? base->train_labels.size() : base->val_labels.size());
@@ -396,29 +410,24 @@ Status Adaptation::open_cache(const Branch& branch, const DataPart& part, const 
   return {};
 }
 
-namespace {
-
-ExtractOptions extract_options(Adaptation& a, std::string label, const DataPart& part) {
+ExtractOptions Adaptation::extract_options(std::string label, const DataPart& part) {
   ExtractOptions e;
   e.label = std::move(label);
-  e.workers = a.threads();
-  e.micro_batch = a.model.micro_batch;
-  e.strict = a.options.strict;
-  e.seed = a.options.train.seed;
+  e.workers = threads();
+  e.micro_batch = model.micro_batch;
+  e.strict = options.strict;
+  e.seed = options.train.seed;
   e.first_row = part.replayed;
-  e.trace = &a.trace;
+  e.trace = &trace;
   e.trace_process = 1;
-  e.trace_origin_ns = a.start_ns;
+  e.trace_origin_ns = start_ns;
   return e;
 }
 
-}  // namespace
-
 Status Adaptation::extract_part(Branch& branch, DataPart& part, std::optional<train::FeatureCache>& cache) {
-  const auto replay = TANDEM_TRY(base_cache(part.name));
+  const auto replay = TANDEM_TRY(base_cache(part.name, branch));
   TANDEM_TRY(open_cache(branch, part, replay ? &*replay : nullptr, cache));
-  const ExtractOptions e =
-      extract_options(*this, fmt::format("{} features, {}", branch.name, part.name), part);
+  const ExtractOptions e = extract_options(fmt::format("{} features, {}", branch.name, part.name), part);
   return extract_features(branch.runnable, part.dataset, model.preprocess, e, hooks, *cache);
 }
 
@@ -443,63 +452,6 @@ Status Adaptation::extract(Branch& branch) {
     }
   }
   return {};
-}
-
-// --- training ---
-
-Result<std::span<const float>> Adaptation::augmented_features(Branch& branch, int64_t epoch) {
-  Sha256 key;
-  key.add(branch.backbone_key).add(train.listing).add(static_cast<uint64_t>(epoch)).add(options.train.seed);
-  key.add(options.augment.flip ? "flip" : "").add(options.augment.crop ? "crop" : "");
-  if (base) key.add(base->record.dump());
-  const std::string path = run->work(fmt::format("features-augmented-{}.bin", branch.name));
-  branch.augmented.reset();
-  branch.augmented.emplace(
-      TANDEM_TRY(train::FeatureCache::open(path, key.hex(), train.rows(), branch.train->columns())));
-  while (branch.augmented->rows_done() < train.replayed) {
-    branch.augmented->append(branch.train->row(branch.augmented->rows_done()));
-  }
-  ExtractOptions e = extract_options(*this, fmt::format("{} features, epoch {}", branch.name, epoch), train);
-  e.augment = options.augment;
-  e.epoch = static_cast<uint64_t>(epoch);
-  TANDEM_TRY(extract_features(branch.runnable, train.dataset, model.preprocess, e, hooks, *branch.augmented));
-  return branch.augmented->all();
-}
-
-train::Head Adaptation::initial_head() const {
-  if (base) {
-    const std::vector<std::string> added(class_names.begin() + base->head.class_count(), class_names.end());
-    return train::with_more_classes(base->head, added, options.train.seed);
-  }
-  train::HeadOptions head;
-  head.features = branches.front().train->columns();
-  head.class_names = class_names;
-  head.hidden = options.head == HeadChoice::kMlp ? options.hidden : 0;
-  head.seed = options.train.seed;
-  return train::make_head(head);
-}
-
-Status Adaptation::train_branch(Branch& branch) {
-  train::TrainData data;
-  data.values = branch.train->all();
-  data.columns = branch.train->columns();
-  data.labels = train.labels;
-  data.rows = branch.train_rows;
-  if (options.augment.any())
-    data.augmented = [&](int64_t epoch) { return augmented_features(branch, epoch); };
-  train::TrainHooks train_hooks;
-  train_hooks.cancel = hooks.cancel;
-  train_hooks.checkpoint = run->work(fmt::format("checkpoint-{}.safetensors", branch.name));
-  train_hooks.resume = options.resume;
-  train_hooks.key = Sha256().add(branch.backbone_key).add(train.listing).hex();
-  Progress progress = hooks.start(fmt::format("train head on {}", branch.name),
-                                  static_cast<uint64_t>(options.train.epochs), "epochs");
-  train_hooks.epoch_done = [&](const train::EpochMetrics& m) {
-    progress.update(static_cast<uint64_t>(m.epoch));
-  };
-  branch.trained = TANDEM_TRY(train::train_head(initial_head(), data, options.train, train_hooks));
-  for (const std::string& note : branch.trained->notes) say(fmt::format("{}: {}", branch.name, note));
-  return write_metrics(*this);
 }
 
 Status Adaptation::evaluate_branch(Branch& branch) {

@@ -23,7 +23,10 @@
 namespace tandem::jobs {
 
 enum class HeadChoice : uint8_t {
-  kAuto,  // linear: on frozen features it is rarely beaten, and it is the smallest
+  // Tries keep (where the model knows the classes by name), linear and mlp, and takes the smallest that is
+  // within
+  // one standard error of the best on the held-out images.
+  kAuto,
   kLinear,
   kMlp,   // one hidden layer with hard-swish
   kKeep,  // the model's own classifier, in FP32: nothing is trained, the accuracy is measured
@@ -61,11 +64,18 @@ struct Accuracy {
   int64_t correct = 0, count = 0;
 };
 
+// Of an extended run.
+struct ByAge {
+  Accuracy old_classes, new_classes;
+};
+
 struct AdaptResult {
   Accuracy int8;
   std::optional<Accuracy> fp32;
   std::optional<train::PairedDifference> difference;  // int8 - fp32
-  int64_t train_count = 0, validation_count = 0;      // images used, without the skipped ones
+  std::optional<ByAge> int8_by_age, fp32_by_age;
+  std::string head, head_why;                     // the kind of head; why, where it was chosen
+  int64_t train_count = 0, validation_count = 0;  // images used, without the skipped ones
   int64_t images_skipped = 0;
   double seconds_total = 0;
   std::vector<std::string> class_names;

@@ -28,8 +28,23 @@ Json skipped_json(const Adaptation& a) {
   return out;
 }
 
-std::string head_kind(const Adaptation& a) {
-  return a.branches.front().trained ? std::string(a.branches.front().trained->head.kind()) : "keep";
+void add_by_age(Json& out, const char* suffix, const ByAge& by_age) {
+  out.set(fmt::format("accuracy_old_classes{}", suffix), by_age.old_classes.value);
+  out.set(fmt::format("accuracy_old_classes{}_interval", suffix), interval_json(by_age.old_classes.interval));
+  const Accuracy& on_new = by_age.new_classes;
+  out.set(fmt::format("accuracy_new_classes{}", suffix), on_new.count > 0 ? Json(on_new.value) : Json());
+  out.set(fmt::format("accuracy_new_classes{}_interval", suffix), interval_json(on_new.interval));
+}
+
+Json trials_json(const Adaptation& a) {
+  Json out = Json::array();
+  for (const HeadTrial& t : a.trials) {
+    out.push(Json::object({{"head", t.kind},
+                           {"parameters", t.parameters},
+                           {"holdout_accuracy", t.held.accuracy.value},
+                           {"holdout_count", t.held.accuracy.count}}));
+  }
+  return out;
 }
 
 Json summary_of(const Adaptation& a, const AdaptResult& r) {
@@ -54,18 +69,16 @@ Json summary_of(const Adaptation& a, const AdaptResult& r) {
   out.set("images_skipped", r.images_skipped);
   out.set("classes", Json(a.class_names));
   if (a.base) {
-    const auto old = static_cast<int32_t>(a.base->head.class_count());
-    const auto all = static_cast<int32_t>(a.class_names.size());
-    const Accuracy on_old = accuracy_of_classes(a.branches.front().evaluation, 0, old);
-    const Accuracy on_new = accuracy_of_classes(a.branches.front().evaluation, old, all);
     out.set("extended", a.base->directory.path());
-    out.set("old_classes", old);
-    out.set("accuracy_old_classes", on_old.value);
-    out.set("accuracy_old_classes_interval", interval_json(on_old.interval));
-    out.set("accuracy_new_classes", on_new.count > 0 ? Json(on_new.value) : Json());
-    out.set("accuracy_new_classes_interval", interval_json(on_new.interval));
+    out.set("old_classes", a.base->head.class_count());
+    add_by_age(out, "", *r.int8_by_age);
+    if (r.fp32_by_age) add_by_age(out, "_fp32", *r.fp32_by_age);
   }
-  out.set("head", head_kind(a));
+  out.set("head", r.head);
+  if (!a.trials.empty()) {
+    out.set("head_why", r.head_why);
+    out.set("heads_tried", trials_json(a));
+  }
   if (a.branches.front().trained) {
     const train::TrainedHead& trained = *a.branches.front().trained;
     out.set("best_epoch", trained.best_epoch);
@@ -116,6 +129,18 @@ AdaptResult result_of(const Adaptation& a) {
   r.validation_count = static_cast<int64_t>(int8.val_rows.size());
   r.images_skipped = static_cast<int64_t>(a.train.skipped.size() + a.val.skipped.size());
   r.class_names = a.class_names;
+  r.head = a.head_kind.empty() ? to_string(HeadChoice::kKeep) : a.head_kind;
+  r.head_why = a.head_why;
+  if (a.base) {
+    const auto old = static_cast<int32_t>(a.base->head.class_count());
+    const auto all = static_cast<int32_t>(a.class_names.size());
+    const auto by_age = [&](const Branch& branch) {
+      return ByAge{accuracy_of_classes(branch.evaluation, 0, old),
+                   accuracy_of_classes(branch.evaluation, old, all)};
+    };
+    r.int8_by_age = by_age(int8);
+    if (r.fp32) r.fp32_by_age = by_age(a.branches[1]);
+  }
   return r;
 }
 
@@ -132,14 +157,20 @@ Result<ir::Graph> adapted_graph(const Adaptation& a) {
 
 Status write_metrics(const Adaptation& a) {
   std::string lines;
-  for (const Branch& branch : a.branches) {
-    if (!branch.trained) continue;
-    for (const train::EpochMetrics& m : branch.trained->epochs) {
-      Json line = Json::object({{"backbone", branch.name}});
+  const auto add = [&](const std::string& backbone, const std::string& head,
+                       const train::TrainedHead& trained) {
+    for (const train::EpochMetrics& m : trained.epochs) {
+      Json line = Json::object({{"backbone", backbone}, {"head", head}});
       const Json values = train::to_json(m);
       for (const auto& [name, value] : values.members()) line.set(name, value);
       lines += line.dump() + "\n";
     }
+  };
+  for (const Branch& branch : a.branches) {
+    if (branch.trained) add(branch.name, a.head_kind, *branch.trained);
+  }
+  for (const HeadTrial& trial : a.trials) {
+    if (trial.kind != a.head_kind) add(a.branches.front().name, trial.kind, trial.trained);
   }
   return write_file(a.run->file("metrics.jsonl"), lines);
 }
@@ -161,6 +192,8 @@ Result<AdaptResult> write_results(Adaptation& a) {
     TANDEM_TRY(train::save_head(a.branches.front().trained->head, a.run->file("head.safetensors")));
     written("head.safetensors");
   }
+  if (a.branches.size() > 1 && a.branches[1].trained)
+    TANDEM_TRY(train::save_head(a.branches[1].trained->head, a.run->work(kFp32Head)));
   TANDEM_TRY(write_file(a.run->file("adapted.onnx"), bytes));
   written("adapted.onnx");
   TANDEM_TRY(write_file(a.run->file("plan.json"), plan::to_json(plan).dump(1) + "\n"));

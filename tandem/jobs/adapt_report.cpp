@@ -37,14 +37,14 @@ Section result_section(const Adaptation& a, const AdaptResult& r) {
          fmt::format("paired 95 % interval {:+.2f} to {:+.2f}", 100 * d.interval.low, 100 * d.interval.high),
          holds_zero || d.difference > 0 ? report::Tone::kGood : report::Tone::kWarning});
   }
-  if (a.base) {
-    const auto old = static_cast<int32_t>(a.base->head.class_count());
-    const Accuracy on_old = accuracy_of_classes(a.branches.front().evaluation, 0, old);
-    const Accuracy on_new =
-        accuracy_of_classes(a.branches.front().evaluation, old, static_cast<int32_t>(a.class_names.size()));
-    tiles.items.push_back({"On old classes", percent(on_old.value), interval_text(on_old.interval)});
-    if (on_new.count > 0)
-      tiles.items.push_back({"On new classes", percent(on_new.value), interval_text(on_new.interval)});
+  if (r.int8_by_age) {
+    const auto add = [&](const char* what, const Accuracy& int8, const Accuracy* fp32) {
+      if (int8.count == 0) return;
+      const std::string beside = fp32 == nullptr ? "" : fmt::format("; FP32 {}", percent(fp32->value));
+      tiles.items.push_back({what, percent(int8.value), interval_text(int8.interval) + beside});
+    };
+    add("On old classes", r.int8_by_age->old_classes, r.fp32_by_age ? &r.fp32_by_age->old_classes : nullptr);
+    add("On new classes", r.int8_by_age->new_classes, r.fp32_by_age ? &r.fp32_by_age->new_classes : nullptr);
   }
   tiles.items.push_back(
       {"Training images", std::to_string(r.train_count), fmt::format("{} classes", a.class_names.size())});
@@ -69,15 +69,32 @@ Section result_section(const Adaptation& a, const AdaptResult& r) {
   return section;
 }
 
+report::Table trials_table(const Adaptation& a) {
+  report::Table table{"Heads tried", {"Head", "Parameters", "Right on held-out images", "Accuracy"}, {}};
+  for (const HeadTrial& t : a.trials) {
+    table.rows.push_back({{t.kind, Cell(std::to_string(t.parameters), static_cast<double>(t.parameters)),
+                           Cell(fmt::format("{} of {}", t.held.accuracy.correct, t.held.accuracy.count)),
+                           Cell(percent(t.held.accuracy.value))},
+                          t.kind == a.head_kind});
+  }
+  return table;
+}
+
 Section curves_section(const Adaptation& a) {
   Section section{"Training", {}};
+  if (!a.trials.empty()) {
+    section.blocks.push_back(trials_table(a));
+    section.blocks.push_back(report::Paragraph{
+        "The marked head was taken: the smallest whose accuracy is within one standard error of the best. "
+        "\"keep\" is the model's own classifier."});
+  }
   report::LineChart loss{"Loss", "epoch", "cross-entropy", {}};
   report::LineChart accuracy{"Accuracy on held-out training images", "epoch", "%", {}};
   loss.half_width = accuracy.half_width = true;
   report::Table table{
       "Per epoch", {"Backbone", "Epoch", "Training loss", "Held-out loss", "Held-out accuracy", "Time"}, {}};
   for (const Branch& branch : a.branches) {
-    if (!branch.trained) continue;
+    if (!branch.trained || branch.trained->epochs.empty()) continue;
     report::Series train_loss{branch.name + " training", {}, {}},
         held_loss{branch.name + " held out", {}, {}};
     report::Series held_accuracy{branch.name, {}, {}};
@@ -102,6 +119,7 @@ Section curves_section(const Adaptation& a) {
       accuracy.series.push_back(std::move(held_accuracy));
     }
   }
+  if (loss.series.empty()) return section;
   section.blocks.push_back(loss);
   if (!accuracy.series.empty()) section.blocks.push_back(accuracy);
   section.blocks.push_back(table);

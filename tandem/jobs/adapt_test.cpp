@@ -45,7 +45,9 @@ ir::ValueId conv(GraphBuilder& b, Rng& rng, ir::ValueId x, int64_t in, int64_t o
 }
 
 // A network for 3-channel pictures with 3 classes whose names are those of the data.
-void save_model(const std::string& path, bool with_preprocess = true) {
+// `classifier`: in place of random numbers.
+void save_model(const std::string& path, bool with_preprocess = true,
+                const train::Head* classifier = nullptr) {
   GraphBuilder b;
   Rng rng(11);
   ir::ValueId at = b.input("image", {kDynamic, 3, kSide, kSide});
@@ -54,8 +56,13 @@ void save_model(const std::string& path, bool with_preprocess = true) {
   at = b.add(ir::Flatten{}, {b.add(ir::GlobalPool{}, {at}, "pool")}, "flat");
   ir::Gemm gemm;
   gemm.trans_b = true;
-  const auto w = b.constant(testing::random_tensor(rng, DType::kF32, {3, 24}), "fc.w");
-  b.output(b.add(gemm, {at, w, b.constant(Tensor(DType::kF32, {3}), "fc.b")}, "fc"));
+  Tensor weights = testing::random_tensor(rng, DType::kF32, {3, 24}), bias(DType::kF32, {3});
+  if (classifier != nullptr) {
+    weights = Tensor::of<float>({3, 24}, classifier->layers[0].weights);
+    bias = Tensor::of<float>({3}, classifier->layers[0].bias);
+  }
+  const auto w = b.constant(std::move(weights), "fc.w");
+  b.output(b.add(gemm, {at, w, b.constant(std::move(bias), "fc.b")}, "fc"));
   ir::Graph graph = b.finish();
   graph.name = "tiny";
   if (with_preprocess) {
@@ -181,11 +188,47 @@ TEST_F(AdaptTest, LearnsAndWritesAllThatItPromises) {
   EXPECT_EQ((*summary)["validation_count"].as_int(), 24);
   const auto metrics = read_file(root_ + "/run/metrics.jsonl");
   ASSERT_TRUE(metrics.ok());
-  EXPECT_EQ(std::count(metrics->begin(), metrics->end(), '\n'), 8);  // 4 epochs, two backbones
+  EXPECT_EQ(std::count(metrics->begin(), metrics->end(), '\n'), 12);  // 4 epochs, two backbones and a trial
   const auto trace = read_file(root_ + "/run/trace.json");
   ASSERT_TRUE(trace.ok());
   EXPECT_TRUE(Json::parse(*trace).ok());
   EXPECT_NE(trace->find("\"backbone\""), std::string::npos);
+}
+
+TEST_F(AdaptTest, AutoTakesTheSmallestHeadThatIsNotClearlyWorse) {
+  AdaptOptions o = options("random");
+  o.train.epochs = 10;
+  o.train.holdout = 0.25;
+  const auto learned = adapt(o);
+  ASSERT_TRUE(learned.ok()) << learned.error().message();
+  EXPECT_EQ(learned->head, "linear");  // the model's own classifier is random
+  const Json& tried = learned->summary["heads_tried"];
+  ASSERT_EQ(tried.size(), 3u);
+  EXPECT_EQ(tried.items()[0]["head"].as_string(), "keep");
+  EXPECT_EQ(tried.items()[1]["parameters"].as_int(), 3 * 25);
+  EXPECT_EQ(tried.items()[2]["head"].as_string(), "mlp");
+  EXPECT_NE(learned->head_why.find("held-out"), std::string::npos);
+  // A classifier that is as good already stays.
+  const auto head = train::load_head(root_ + "/random/head.safetensors");
+  ASSERT_TRUE(head.ok());
+  save_model(root_ + "/model.onnx", true, &*head);
+  o.output = root_ + "/good";
+  const auto kept = adapt(o);
+  ASSERT_TRUE(kept.ok()) << kept.error().message();
+  EXPECT_EQ(kept->head, "keep");
+  EXPECT_EQ(kept->summary["head"].as_string(), "keep");
+  EXPECT_GT(kept->int8.value, 0.9);
+  const auto written = train::load_head(root_ + "/good/head.safetensors");
+  ASSERT_TRUE(written.ok());
+  EXPECT_EQ(written->layers, head->layers);
+  // Nothing to decide by: linear.
+  o.output = root_ + "/few";
+  o.train_limit = 9;
+  o.train.batch = 4;
+  const auto few = adapt(o);
+  ASSERT_TRUE(few.ok()) << few.error().message();
+  EXPECT_EQ(few->head, "linear");
+  EXPECT_FALSE(few->summary.has("heads_tried"));
 }
 
 TEST_F(AdaptTest, TheAdaptedFileAnswersAsTheRunMeasured) {
@@ -445,6 +488,26 @@ TEST_F(AdaptTest, ExtendedItKnowsOldAndNewClasses) {
   EXPECT_EQ(result->validation_count, 16 + 9);
   EXPECT_GT(result->summary["accuracy_old_classes"].as_number(), 0.8);
   EXPECT_GT(result->summary["accuracy_new_classes"].as_number(), 0.8);
+  ASSERT_TRUE(result->fp32 && result->int8_by_age && result->fp32_by_age);
+  EXPECT_EQ(result->int8_by_age->old_classes.count, 16 + 1);
+  EXPECT_EQ(result->fp32_by_age->new_classes.count, 8);
+  EXPECT_GT(result->fp32_by_age->old_classes.value, 0.8);
+  EXPECT_GT(result->fp32_by_age->new_classes.value, 0.8);
+  AdaptOptions again = more;  // from an extended run, and from one without FP32
+  again.extend = root_ + "/second";
+  again.output = root_ + "/again";
+  const auto twice = adapt(again);
+  ASSERT_TRUE(twice.ok()) << twice.error().message();
+  EXPECT_EQ(twice->train_count, 32 + 17 + 17);
+  EXPECT_TRUE(twice->fp32.has_value());
+  o.compare_fp32 = false;
+  o.output = root_ + "/plain";
+  ASSERT_TRUE(adapt(o).ok());
+  again.extend = root_ + "/plain";
+  again.output = root_ + "/plain2";
+  const auto plain = adapt(again);
+  ASSERT_TRUE(plain.ok()) << plain.error().message();
+  EXPECT_FALSE(plain->fp32.has_value());
   more.extend = root_ + "/data";
   more.output = root_ + "/third";
   EXPECT_EQ(adapt(more).error().code(), ErrorCode::kBadInput);

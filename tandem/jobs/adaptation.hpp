@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/base/hash.hpp"
 #include "tandem/base/trace.hpp"
 #include "tandem/data/dataset.hpp"
 #include "tandem/ir/graph.hpp"
 #include "tandem/jobs/adapt.hpp"
+#include "tandem/jobs/extract_features.hpp"
 #include "tandem/jobs/frozen_backbone.hpp"
 #include "tandem/jobs/head_evaluation.hpp"
 #include "tandem/jobs/model_source.hpp"
@@ -44,11 +46,20 @@ struct Branch {
   Evaluation evaluation;
 };
 
+// A head that --head auto tried on the INT8 features.
+struct HeadTrial {
+  std::string kind;  // "keep", "linear", "mlp"
+  int64_t parameters = 0;
+  train::TrainedHead trained;
+  Evaluation held;  // on the held-out rows
+};
+
 // The run that is extended.
 struct BaseRun {
   RunDirectory directory;
   Json record;
   train::Head head;
+  std::optional<train::Head> fp32_head;  // where that run compared with FP32
   std::vector<int32_t> train_labels, val_labels;
 };
 
@@ -67,7 +78,9 @@ struct Adaptation {
   std::optional<RunDirectory> run;
   FloatBackbone float_backbone;
   QuantizedBackbone quantized;
-  std::vector<Branch> branches;  // int8 first
+  std::vector<Branch> branches;     // int8 first
+  std::string head_kind, head_why;  // once it is decided; why with --head auto
+  std::vector<HeadTrial> trials;    // of --head auto, by size
   TraceWriter trace;
   std::vector<std::string> notes;
   std::vector<std::pair<std::string, double>> seconds;  // per stage, in order
@@ -98,9 +111,16 @@ struct Adaptation {
   Status open_cache(const Branch& branch, const DataPart& part, const train::FeatureCache* replay,
                     std::optional<train::FeatureCache>& cache);
   Status extract_part(Branch& branch, DataPart& part, std::optional<train::FeatureCache>& cache);
-  Result<std::optional<train::FeatureCache>> base_cache(const std::string& part) const;
+  Result<std::optional<train::FeatureCache>> base_cache(const std::string& part, const Branch& branch) const;
+  Status make_fp32_branch(const Sha256& common);
+  ExtractOptions extract_options(std::string label, const DataPart& part);
+  // --- adapt_training.cpp ---
   Result<std::span<const float>> augmented_features(Branch& branch, int64_t epoch);
-  train::Head initial_head() const;
+  train::Head initial_head(const Branch& branch, const std::string& kind) const;
+  Result<train::TrainedHead> train_kind(Branch& branch, const std::string& kind, bool augmented);
+  // The model's own classifier, when it knows the classes of this run by name.
+  std::optional<train::TrainedHead> kept_head() const;
+  Status choose_head(Branch& branch);
 };
 
 // --- adapt_outputs.cpp ---

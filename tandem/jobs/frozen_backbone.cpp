@@ -8,12 +8,12 @@
 
 #include "tandem/base/file.hpp"
 #include "tandem/data/loader.hpp"
+#include "tandem/jobs/own_classifier.hpp"
 #include "tandem/onnx_io/onnx_io.hpp"
 #include "tandem/partition/classifier.hpp"
 #include "tandem/partition/extract.hpp"
 #include "tandem/passes/pass_runner.hpp"
 #include "tandem/quant/quantize.hpp"
-#include "tandem/train/head.hpp"
 
 namespace tandem::jobs {
 namespace {
@@ -81,6 +81,7 @@ Result<FloatBackbone> cut_backbone(const ir::Graph& model, const std::string& fe
   backbone.features = simple.value(cut.features).name;
   backbone.classifier = cut.classifier;
   backbone.class_count = cut.class_count;
+  backbone.own_head = own_classifier(simple, cut.classifier);
   ir::Graph part = TANDEM_TRY(partition::extract(simple, simple.inputs, {cut.features}));
   TANDEM_TRY(part.compact());
   TANDEM_TRY(ir::infer_shapes(part));

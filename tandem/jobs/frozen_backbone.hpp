@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "tandem/jobs/model_source.hpp"
 #include "tandem/quant/choose_scales.hpp"
 #include "tandem/tensor/quant_params.hpp"
+#include "tandem/train/head.hpp"
 
 namespace tandem::jobs {
 
@@ -26,6 +28,7 @@ struct FloatBackbone {
   std::string classifier;                // node that was cut off or kept
   int64_t feature_count = 0;             // after averaging over space
   int64_t class_count = 0;               // of the model's own classifier; 0 unknown
+  std::optional<train::Head> own_head;   // that classifier, see own_classifier()
 };
 Result<FloatBackbone> cut_backbone(const ir::Graph& model, const std::string& features, bool keep_classifier);
 

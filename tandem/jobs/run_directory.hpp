@@ -13,6 +13,10 @@
 
 namespace tandem::jobs {
 
+// In work/, where a run compared with FP32: for those that extend it.
+inline constexpr const char* kFp32Backbone = "backbone-fp32.onnx";
+inline constexpr const char* kFp32Head = "head-fp32.safetensors";
+
 class RunDirectory {
  public:
   // Makes the directory and work/, and tries whether files can be written there. Error kIo.
