@@ -77,7 +77,8 @@ void run_layer(benchmark::State& state, Layer layer, int64_t batch, bool quantiz
 void run_head(benchmark::State& state, int64_t inputs, int64_t classes, int64_t batch) {
   Rng rng(1);
   HeadTrainer trainer({make_linear(inputs, classes, AdamW{}, rng)}, HiddenActivation::kNone, AdamW{});
-  std::vector<float> x(static_cast<size_t>(inputs * batch));
+  Tensor samples(DType::kF32, Shape{batch, inputs});
+  const std::span<float> x = samples.as<float>();
   for (float& v : x) v = static_cast<float>(rng.normal());
   std::vector<int32_t> labels(static_cast<size_t>(batch));
   for (size_t i = 0; i < labels.size(); ++i)

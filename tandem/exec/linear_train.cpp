@@ -17,6 +17,8 @@ extern const TrainKernels kAvx2TrainKernels;
 extern const TrainKernels kAvx512TrainKernels;
 #endif
 
+const TrainKernels& portable_train_kernels() { return kPortableTrainKernels; }
+
 const TrainKernels& train_kernels() {
 #if defined(__x86_64__)
   static const TrainKernels& chosen = std::string_view(kernels().isa) == "avx512" ? kAvx512TrainKernels
@@ -50,19 +52,10 @@ void forward(const LinearLayerState& layer, std::span<const float> x, int64_t ba
   TANDEM_CHECK(static_cast<int64_t>(x.size()) == batch * layer.inputs &&
                    static_cast<int64_t>(y.size()) == batch * layer.outputs,
                "sizes do not match the layer");
-  const TrainKernels& k = train_kernels();
-  int64_t rows = 0;
-  for (int64_t first = 0; first < batch; first += rows) {
-    rows = batch - first >= 8 ? 8 : std::min<int64_t>(4, batch - first);
-    for (int64_t o = 0; o < layer.outputs; ++o) {
-      float sums[8];
-      k.dot(layer.weights.data() + o * layer.inputs, x.data() + first * layer.inputs, layer.inputs, rows,
-            layer.inputs, sums);
-      for (int64_t r = 0; r < rows; ++r) {
-        y[static_cast<size_t>((first + r) * layer.outputs + o)] =
-            sums[r] + layer.bias[static_cast<size_t>(o)];
-      }
-    }
+  train_kernels().products(layer.weights.data(), x.data(), layer.inputs, batch, layer.outputs, y.data());
+  for (int64_t r = 0; r < batch; ++r) {
+    for (int64_t o = 0; o < layer.outputs; ++o)
+      y[static_cast<size_t>(r * layer.outputs + o)] += layer.bias[static_cast<size_t>(o)];
   }
 }
 
@@ -158,21 +151,24 @@ void backward_update(LinearLayerState& layer, std::span<const float> x, std::spa
   // update.
   constexpr int64_t kBlockMax = 1024;
   const int64_t block = std::clamp<int64_t>(6144 / std::max<int64_t>(batch, 1) / 64 * 64, 64, kBlockMax);
-  alignas(64) float g[kBlockMax];
+  alignas(64) float g[kGradientOutputsMax][kBlockMax];
   for (int64_t first = 0; first < layer.inputs; first += block) {
     const int64_t count = std::min(block, layer.inputs - first);
-    for (int64_t o = 0; o < layer.outputs; ++o) {
-      const int64_t at = o * layer.inputs + first;
-      float* w = layer.weights.data() + at;
-      if (!dx.empty()) {
-        for (int64_t b = 0; b < batch; ++b) {
-          k.add_scaled(dy[static_cast<size_t>(b * layer.outputs + o)], w, count,
+    int64_t outputs = 0;
+    for (int64_t o = 0; o < layer.outputs; o += outputs) {
+      outputs = std::min(kGradientOutputsMax, layer.outputs - o);
+      k.gradient(dy.data() + o, layer.outputs, outputs, x.data() + first, layer.inputs, batch, count, g[0],
+                 kBlockMax);
+      for (int64_t i = 0; i < outputs; ++i) {
+        const int64_t at = (o + i) * layer.inputs + first;
+        float* w = layer.weights.data() + at;
+        for (int64_t b = 0; b < batch && !dx.empty(); ++b) {
+          k.add_scaled(dy[static_cast<size_t>(b * layer.outputs + o + i)], w, count,
                        dx.data() + b * layer.inputs + first);
         }
+        update(weights_step, g[i], count, w, layer.weights_m.data() + at,
+               adam ? layer.weights_v.data() + at : nullptr);
       }
-      k.gradient(dy.data() + o, layer.outputs, x.data() + first, layer.inputs, batch, count, g);
-      update(weights_step, g, count, w, layer.weights_m.data() + at,
-             adam ? layer.weights_v.data() + at : nullptr);
     }
   }
   std::vector<float>& bias_gradient = layer.scratch;

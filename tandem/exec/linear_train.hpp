@@ -65,7 +65,8 @@ class HeadTrainer {
  public:
   // Precondition: layers chain (outputs of one are inputs of the next), at least one.
   HeadTrainer(std::vector<LinearLayerState> layers, HiddenActivation activation, UpdateRule rule);
-  // One mini-batch; returns its loss before the update.
+  // One mini-batch; returns its loss before the update. Fastest when x starts at a multiple of 64 bytes and rows
+  // are a multiple of 16 long.
   double step(std::span<const float> x, std::span<const int32_t> labels,
               std::span<const float> class_weights = {});
   // logits: batch * classes.

@@ -216,11 +216,13 @@ class Run {
   }
 
   void gather(std::span<const float> values, std::span<const int64_t> rows) {
-    batch_values_.resize(rows.size() * static_cast<size_t>(data_.columns));
+    const int64_t size = static_cast<int64_t>(rows.size()) * data_.columns;
+    if (batch_store_.elements() < size) batch_store_ = Tensor(DType::kF32, Shape{size});
+    batch_values_ = batch_store_.as<float>().first(static_cast<size_t>(size));
     batch_labels_.resize(rows.size());
     for (size_t i = 0; i < rows.size(); ++i) {
       const auto from = row_of(values, rows[i]);
-      const auto to = std::span<float>(batch_values_).subspan(i * from.size(), from.size());
+      const auto to = batch_values_.subspan(i * from.size(), from.size());
       std::copy(from.begin(), from.end(), to.begin());
       if (normalization_) normalization_->apply(to);
       batch_labels_[i] = data_.labels[static_cast<size_t>(rows[i])];
@@ -415,7 +417,8 @@ class Run {
   exec::HeadTrainer trainer_;
   std::vector<float> class_weights_;
   int64_t steps_per_epoch_ = 1;
-  std::vector<float> batch_values_;
+  Tensor batch_store_;  // aligned, which a step gains a third from
+  std::span<float> batch_values_;
   std::vector<int32_t> batch_labels_;
   TrainedHead result_;
 };
