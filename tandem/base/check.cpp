@@ -8,8 +8,8 @@
 namespace tandem::detail {
 
 void check_failed(const char* condition, const char* file, int line, const std::string& message) {
-  std::fprintf(stderr, "fatal: check '%s' failed at %s:%d%s%s\n", condition, file, line, message.empty() ? "" : ": ",
-               message.c_str());
+  std::fprintf(stderr, "fatal: check '%s' failed at %s:%d%s%s\n", condition, file, line,
+               message.empty() ? "" : ": ", message.c_str());
   std::abort();
 }
 

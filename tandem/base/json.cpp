@@ -14,7 +14,8 @@ using Library = nlohmann::ordered_json;
 
 constexpr int kDepthMax = 256;
 
-// Builds our value from the parser's events; refuses deep nesting, which would overflow the stack of any later walk.
+// Builds our value from the parser's events; refuses deep nesting, which would overflow the stack of any
+// later walk.
 class Builder : public nlohmann::json_sax<Library> {
  public:
   bool null() override { return add(Json()); }
@@ -53,8 +54,10 @@ class Builder : public nlohmann::json_sax<Library> {
       root = std::move(value);
       return true;
     }
-    if (stack_.back().is_array()) stack_.back().push(std::move(value));
-    else stack_.back().set(keys_.back(), std::move(value));
+    if (stack_.back().is_array())
+      stack_.back().push(std::move(value));
+    else
+      stack_.back().set(keys_.back(), std::move(value));
     return true;
   }
   bool open(Json value) {

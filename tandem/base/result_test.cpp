@@ -46,7 +46,9 @@ TEST(Result, TryWorksWithMoveOnlyValuesAndStatus) {
   EXPECT_FALSE(only_even('3').ok());
 }
 
-TEST(ResultDeathTest, ValueOfAnErrorAborts) { EXPECT_DEATH((void)parse_digit('y').value(), "'y' is no digit"); }
+TEST(ResultDeathTest, ValueOfAnErrorAborts) {
+  EXPECT_DEATH((void)parse_digit('y').value(), "'y' is no digit");
+}
 
 }  // namespace
 }  // namespace tandem

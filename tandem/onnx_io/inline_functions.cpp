@@ -44,6 +44,25 @@ std::vector<onnx::AttributeProto> attribute_defaults(const onnx::FunctionProto& 
   return defaults;
 }
 
+// The attributes of a body's node, with those that name one of the function replaced by the caller's or the
+// default.
+void bind_attributes(const onnx::NodeProto& body, const onnx::NodeProto& caller,
+                     const std::vector<onnx::AttributeProto>& defaults, onnx::NodeProto& copy) {
+  copy.clear_attribute();
+  for (const auto& attribute : body.attribute()) {
+    if (attribute.ref_attr_name().empty()) {
+      *copy.add_attribute() = attribute;
+      continue;
+    }
+    const onnx::AttributeProto* value = find_attribute(caller.attribute(), attribute.ref_attr_name());
+    if (value == nullptr) value = find_attribute(defaults, attribute.ref_attr_name());
+    if (value == nullptr) continue;  // not given: the operator's own default
+    onnx::AttributeProto& bound = *copy.add_attribute();
+    bound = *value;
+    bound.set_name(attribute.name());
+  }
+}
+
 }  // namespace
 
 FunctionInliner::FunctionInliner(const onnx::ModelProto& model) {
@@ -109,19 +128,7 @@ Status FunctionInliner::expand(const Call& call, std::vector<Call>& out, int dep
     copy.set_name(stem + "/" + (body.name().empty() ? body.op_type() : body.name()));
     for (auto& name : *copy.mutable_input()) name = rename(name);
     for (auto& name : *copy.mutable_output()) name = rename(name);
-    copy.clear_attribute();
-    for (const auto& attribute : body.attribute()) {
-      if (attribute.ref_attr_name().empty()) {
-        *copy.add_attribute() = attribute;
-        continue;
-      }
-      const onnx::AttributeProto* value = find_attribute(node.attribute(), attribute.ref_attr_name());
-      if (value == nullptr) value = find_attribute(defaults, attribute.ref_attr_name());
-      if (value == nullptr) continue;  // not given: the operator's own default
-      onnx::AttributeProto& bound = *copy.add_attribute();
-      bound = *value;
-      bound.set_name(attribute.name());
-    }
+    bind_attributes(body, node, defaults, copy);
     if (nodes_.size() > kNodesMax)
       return bad_input(fmt::format("local functions expand to more than {} nodes", kNodesMax));
     TANDEM_TRY(expand({&copy, opsets}, out, depth + 1));

@@ -33,8 +33,10 @@ bool passes_through(const ir::Graph& graph, const ir::Node& node) {
     const bool may_train = node.inputs.size() > 2 && node.inputs[2] != kNoValue;
     return !mask_used && (!may_train || scalar_constant(graph, node.inputs[2]) == 0.0);
   }
-  if (const auto* cast = std::get_if<ir::Cast>(&node.op)) return graph.value(node.inputs[0]).dtype == cast->to;
-  const bool reshapes = std::holds_alternative<ir::Reshape>(node.op) || std::holds_alternative<ir::Flatten>(node.op) ||
+  if (const auto* cast = std::get_if<ir::Cast>(&node.op))
+    return graph.value(node.inputs[0]).dtype == cast->to;
+  const bool reshapes = std::holds_alternative<ir::Reshape>(node.op) ||
+                        std::holds_alternative<ir::Flatten>(node.op) ||
                         std::holds_alternative<ir::Expand>(node.op);
   if (reshapes) return same_known_shape(graph, node);
   if (const auto* transpose = std::get_if<ir::Transpose>(&node.op)) {
@@ -48,8 +50,9 @@ bool passes_through(const ir::Graph& graph, const ir::Node& node) {
   }
   if (std::holds_alternative<ir::Slice>(node.op)) {
     const auto steps = integer_constant(graph, node, 4);
-    const bool forward = node.inputs.size() < 5 || node.inputs[4] == kNoValue ||
-                         (steps && std::all_of(steps->begin(), steps->end(), [](int64_t s) { return s == 1; }));
+    const bool forward =
+        node.inputs.size() < 5 || node.inputs[4] == kNoValue ||
+        (steps && std::all_of(steps->begin(), steps->end(), [](int64_t s) { return s == 1; }));
     const auto& shape = graph.value(node.inputs[0]).shape;
     return forward && shape && shape->is_static() && same_known_shape(graph, node);
   }

@@ -13,7 +13,8 @@ struct ChannelAffine {
   std::vector<double> factor, offset;
 };
 
-std::optional<ChannelAffine> inference_affine(const ir::Graph& graph, const ir::Node& node, const ir::BatchNorm& op) {
+std::optional<ChannelAffine> inference_affine(const ir::Graph& graph, const ir::Node& node,
+                                              const ir::BatchNorm& op) {
   if (op.training || node.inputs.size() != 5) return std::nullopt;
   std::vector<std::vector<float>> p;
   for (size_t i = 1; i < 5; ++i) {
@@ -41,7 +42,8 @@ std::optional<WeightLayout> weight_layout(const ir::Node& node, const Shape& w) 
     return WeightLayout{1, w[0], w.elements() / w[0]};
   }
   if (const auto* op = std::get_if<ir::ConvTranspose>(&node.op)) {
-    // [C, O/group, k...]: with one group the channels are the second dimension. More groups interleave: left alone.
+    // [C, O/group, k...]: with one group the channels are the second dimension. More groups interleave: left
+    // alone.
     if (op->group != 1 || w.rank() < 3 || w[0] == 0 || w[1] == 0) return std::nullopt;
     return WeightLayout{w[0], w[1], w.elements() / w[0] / w[1]};
   }
@@ -55,8 +57,10 @@ std::optional<WeightLayout> weight_layout(const ir::Node& node, const Shape& w) 
 bool has_activation(const ir::Node& node) {
   return std::visit(
       [](const auto& op) {
-        if constexpr (requires { op.activation; }) return static_cast<bool>(op.activation);
-        else return false;
+        if constexpr (requires { op.activation; })
+          return static_cast<bool>(op.activation);
+        else
+          return false;
       },
       node.op);
 }
@@ -69,7 +73,8 @@ Status fold_one(ir::Graph& graph, ir::NodeId bn, ir::NodeId producer, const Chan
   auto elements = w.as<float>();
   for (int64_t i = 0; i < w.elements(); ++i) {
     const size_t c = static_cast<size_t>(i / layout.inner % layout.channels);
-    elements[static_cast<size_t>(i)] = static_cast<float>(double{elements[static_cast<size_t>(i)]} * affine.factor[c]);
+    elements[static_cast<size_t>(i)] =
+        static_cast<float>(double{elements[static_cast<size_t>(i)]} * affine.factor[c]);
   }
   Tensor bias(DType::kF32, Shape{layout.channels});
   const bool has_bias = before.inputs.size() > 2 && before.inputs[2] != ir::kNoValue;
@@ -106,14 +111,17 @@ Status fold_batch_norm(ir::Graph& graph, PassLog& log) {
     bool other_outputs = false;
     for (size_t i = 1; i < node.outputs.size(); ++i) {
       const ir::ValueId extra = node.outputs[i];
-      // Values added by earlier folds are constants and never outputs of a BatchNorm, so the old list covers them.
-      if (extra != ir::kNoValue && (!consumers[index_of(extra)].empty() || graph.is_output(extra))) other_outputs = true;
+      // Values added by earlier folds are constants and never outputs of a BatchNorm, so the old list covers
+      // them.
+      if (extra != ir::kNoValue && (!consumers[index_of(extra)].empty() || graph.is_output(extra)))
+        other_outputs = true;
     }
     const ir::NodeId producer = graph.value(node.inputs[0]).producer;
     if (other_outputs || producer == ir::kNoNode || !is_private(graph, consumers, node.inputs[0])) continue;
     const ir::Node& before = graph.node(producer);
     if (graph.value(node.inputs[0]).quant || has_activation(before)) continue;
-    if (before.inputs.size() > 3 && before.inputs[3] != ir::kNoValue) continue;  // a residual is not scaled by weights
+    if (before.inputs.size() > 3 && before.inputs[3] != ir::kNoValue)
+      continue;  // a residual is not scaled by weights
     const auto affine = inference_affine(graph, node, *op);
     if (!affine || before.inputs.size() < 2 || !float_constant(graph, before.inputs[1])) continue;
     const auto layout = weight_layout(before, *graph.value(before.inputs[1]).shape);

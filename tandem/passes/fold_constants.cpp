@@ -26,7 +26,8 @@ std::optional<Tensor> constant_of_shape(const ir::Graph& graph, const ir::Node& 
 }
 
 bool foldable(const ir::Graph& graph, const ir::Node& node) {
-  if (std::holds_alternative<ir::Opaque>(node.op) || std::holds_alternative<ir::Requantize>(node.op)) return false;
+  if (std::holds_alternative<ir::Opaque>(node.op) || std::holds_alternative<ir::Requantize>(node.op))
+    return false;
   for (ir::ValueId input : node.inputs) {
     if (input == ir::kNoValue) continue;
     if (!graph.value(input).is_constant() || graph.value(input).quant) return false;

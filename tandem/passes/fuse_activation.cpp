@@ -11,7 +11,8 @@ ir::Activation* activation_slot(ir::Op& op) {
   if (auto* conv = std::get_if<ir::ConvTranspose>(&op)) return &conv->activation;
   if (auto* gemm = std::get_if<ir::Gemm>(&op)) return &gemm->activation;
   if (auto* binary = std::get_if<ir::Binary>(&op)) {
-    return binary->kind == ir::BinaryKind::kAdd || binary->kind == ir::BinaryKind::kMul ? &binary->activation : nullptr;
+    return binary->kind == ir::BinaryKind::kAdd || binary->kind == ir::BinaryKind::kMul ? &binary->activation
+                                                                                        : nullptr;
   }
   return nullptr;
 }

@@ -35,7 +35,8 @@ Status fuse_residual(ir::Graph& graph, PassLog& log) {
       const bool same = shape && graph.value(other).shape == shape && graph.value(y).shape == shape;
       if (!same || graph.value(other).is_constant() || graph.value(x).dtype != DType::kF32) continue;
       if (is_pow2(graph, x) || is_pow2(graph, y) || is_pow2(graph, other)) continue;
-      // Of two convs the later one takes the sum: the earlier one's result exists by then, and no cycle can arise.
+      // Of two convs the later one takes the sum: the earlier one's result exists by then, and no cycle can
+      // arise.
       if (chosen == ir::kNoNode || position[index_of(producer)] > position[index_of(chosen)]) {
         chosen = producer;
         skip = other;
@@ -44,7 +45,8 @@ Status fuse_residual(ir::Graph& graph, PassLog& log) {
     if (chosen == ir::kNoNode) continue;
     // The skip value must not depend on the conv: it is produced before it.
     const ir::NodeId skip_producer = graph.value(skip).producer;
-    if (skip_producer != ir::kNoNode && position[index_of(skip_producer)] > position[index_of(chosen)]) continue;
+    if (skip_producer != ir::kNoNode && position[index_of(skip_producer)] > position[index_of(chosen)])
+      continue;
     const ir::Activation activation = std::get<ir::Binary>(graph.node(id).op).activation;
     const ir::ValueId x = graph.node(chosen).outputs[0];
     log.note(fmt::format("'{}' added inside '{}'{}", graph.node(id).name, graph.node(chosen).name,

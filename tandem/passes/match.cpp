@@ -22,7 +22,8 @@ std::optional<std::vector<float>> float_constant(const ir::Graph& graph, ir::Val
   return std::vector<float>(elements.begin(), elements.end());
 }
 
-bool is_private(const ir::Graph& graph, const std::vector<std::vector<ir::NodeId>>& consumers, ir::ValueId id) {
+bool is_private(const ir::Graph& graph, const std::vector<std::vector<ir::NodeId>>& consumers,
+                ir::ValueId id) {
   if (consumers[index_of(id)].size() != 1 || graph.is_output(id)) return false;
   const auto& inputs = graph.node(consumers[index_of(id)][0]).inputs;
   return std::count(inputs.begin(), inputs.end(), id) == 1;
@@ -35,7 +36,8 @@ std::optional<ir::Activation> activation_of(const ir::Graph& graph, const ir::No
     switch (unary->kind) {
       case UnaryKind::kRelu: return ir::Activation{ActivationKind::kRelu, 0, 0};
       case UnaryKind::kLeakyRelu: return ir::Activation{ActivationKind::kLeakyRelu, unary->alpha, 0};
-      case UnaryKind::kHardSigmoid: return ir::Activation{ActivationKind::kHardSigmoid, unary->alpha, unary->beta};
+      case UnaryKind::kHardSigmoid:
+        return ir::Activation{ActivationKind::kHardSigmoid, unary->alpha, unary->beta};
       case UnaryKind::kHardSwish: return ir::Activation{ActivationKind::kHardSwish, 0, 0};
       case UnaryKind::kSigmoid: return ir::Activation{ActivationKind::kSigmoid, 0, 0};
       case UnaryKind::kSilu: return ir::Activation{ActivationKind::kSilu, 0, 0};
@@ -53,7 +55,8 @@ std::optional<ir::Activation> activation_of(const ir::Graph& graph, const ir::No
   const auto low = bound(1, std::numeric_limits<float>::lowest());
   const auto high = bound(2, std::numeric_limits<float>::max());
   if (!low || !high || graph.value(node.outputs[0]).dtype != DType::kF32) return std::nullopt;
-  if (*low == 0 && *high >= std::numeric_limits<float>::max()) return ir::Activation{ActivationKind::kRelu, 0, 0};
+  if (*low == 0 && *high >= std::numeric_limits<float>::max())
+    return ir::Activation{ActivationKind::kRelu, 0, 0};
   return ir::Activation{ActivationKind::kClip, static_cast<float>(*low), static_cast<float>(*high)};
 }
 

@@ -23,9 +23,11 @@ std::optional<double> scalar_constant(const ir::Graph& graph, ir::ValueId id);
 std::optional<std::vector<float>> float_constant(const ir::Graph& graph, ir::ValueId id);
 
 // True when exactly one node reads the value and it is no graph output: the value may disappear.
-bool is_private(const ir::Graph& graph, const std::vector<std::vector<ir::NodeId>>& consumers, ir::ValueId id);
+bool is_private(const ir::Graph& graph, const std::vector<std::vector<ir::NodeId>>& consumers,
+                ir::ValueId id);
 
-// The activation that a node computes on its first input, when it is one: Unary kinds, Clip with constant bounds.
+// The activation that a node computes on its first input, when it is one: Unary kinds, Clip with constant
+// bounds.
 std::optional<ir::Activation> activation_of(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace tandem::passes

@@ -41,12 +41,14 @@ Status clean_up(ir::Graph& graph) {
   return graph.compact();
 }
 
-Result<std::vector<PassReport>> run(ir::Graph& graph, const std::vector<Pass>& passes, const PassOptions& options) {
+Result<std::vector<PassReport>> run(ir::Graph& graph, const std::vector<Pass>& passes,
+                                    const PassOptions& options) {
   std::vector<PassReport> reports;
   int number = 0;
   if (options.after_each) TANDEM_TRY(options.after_each(number++, "input", graph));
   for (const Pass& pass : passes) {
-    if (std::find(options.disabled.begin(), options.disabled.end(), pass.name) != options.disabled.end()) continue;
+    if (std::find(options.disabled.begin(), options.disabled.end(), pass.name) != options.disabled.end())
+      continue;
     PassReport report{std::string(pass.name), {}};
     const std::string blame = fmt::format("pass '{}'", pass.name);
     TANDEM_TRY(pass.apply(graph, report.log).context(blame));

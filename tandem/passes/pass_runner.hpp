@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pass runner: applies graph rewrites one after the other, cleans up and verifies after each, and blames by name.
+// The pass runner: applies graph rewrites one after the other, cleans up and verifies after each, and blames
+// by name.
 #pragma once
 
 #include <functional>
@@ -21,7 +22,8 @@ struct PassLog {
   }
 };
 
-// A pass changes the graph and may leave dead nodes, unused values and unknown shapes behind: the runner cleans up.
+// A pass changes the graph and may leave dead nodes, unused values and unknown shapes behind: the runner
+// cleans up.
 struct Pass {
   std::string_view name;
   Status (*apply)(ir::Graph& graph, PassLog& log);
@@ -38,14 +40,16 @@ struct PassReport {
   PassLog log;
 };
 
-// Applies the passes in order. A graph that fails ir::verify() after a pass is an internal error that names the pass.
-Result<std::vector<PassReport>> run(ir::Graph& graph, const std::vector<Pass>& passes, const PassOptions& options = {});
+// Applies the passes in order. A graph that fails ir::verify() after a pass is an internal error that names
+// the pass.
+Result<std::vector<PassReport>> run(ir::Graph& graph, const std::vector<Pass>& passes,
+                                    const PassOptions& options = {});
 
 // Removes nodes none of whose outputs are used, then compacts. Every pass ends with it.
 Status clean_up(ir::Graph& graph);
 
-// The list that every model goes through after import: constants folded, idioms recognised, BatchNorm folded, padding
-// and activations fused. Values stay equal within float rounding.
+// The list that every model goes through after import: constants folded, idioms recognised, BatchNorm folded,
+// padding and activations fused. Values stay equal within float rounding.
 const std::vector<Pass>& simplify_passes();
 // What the affine INT8 executor wants in addition: Conv + Add fused, which drops the rounding between them.
 const std::vector<Pass>& affine_passes();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: every rewrite keeps the function and leaves alone what it must not touch. Method: small graphs run by the
-// reference before and after; hand-written conditions from public bug reports (cases G18, G24, G26, named in the tests).
+// Goal: every rewrite keeps the function and leaves alone what it must not touch. Method: small graphs run by
+// the reference before and after; hand-written conditions from public bug reports (cases G18, G24, G26, named
+// in the tests).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,7 +42,8 @@ int count_unary(const ir::Graph& graph, UnaryKind kind) {
 void apply(ir::Graph& graph, const Pass& pass, double tolerance = 1e-5) {
   Rng rng(11);
   std::vector<Tensor> inputs;
-  for (ValueId id : graph.inputs) inputs.push_back(random_tensor(rng, graph.value(id).dtype, *graph.value(id).shape, -4, 4));
+  for (ValueId id : graph.inputs)
+    inputs.push_back(random_tensor(rng, graph.value(id).dtype, *graph.value(id).shape, -4, 4));
   const auto before = ref::run(graph, inputs);
   ASSERT_TRUE(before.ok()) << before.error().message();
   const auto reports = run(graph, {pass});
@@ -168,7 +170,8 @@ TEST(RecognizeIdioms, CaseG18FindsHardSwishInItsSpellings) {
 TEST(RecognizeIdioms, CaseG18LeavesTheNearMissAlone) {
   ConvNet n;
   const ValueId t = n.conv(n.b.input("x", {1, 3, 4, 4}), 3, 4);
-  n.b.output(n.b.add(ir::Binary{BinaryKind::kMul}, {n.b.add(ir::Unary{UnaryKind::kHardSigmoid, 0.2f, 0.5f}, {t}), t}));
+  n.b.output(n.b.add(ir::Binary{BinaryKind::kMul},
+                     {n.b.add(ir::Unary{UnaryKind::kHardSigmoid, 0.2f, 0.5f}, {t}), t}));
   ir::Graph graph = n.b.finish();
   apply(graph, kRecognize);
   EXPECT_EQ(count_unary(graph, UnaryKind::kHardSwish), 0);
@@ -179,7 +182,8 @@ TEST(RecognizeIdioms, FindsSiluGeluAndLayerNorm) {
   const ValueId x = b.input("x", {2, 8});
   const auto bin = [&](BinaryKind kind, ValueId p, ValueId q) { return b.add(ir::Binary{kind}, {p, q}); };
   b.output(bin(BinaryKind::kMul, x, b.add(ir::Unary{UnaryKind::kSigmoid}, {x})));
-  const ValueId erf = b.add(ir::Unary{UnaryKind::kErf}, {bin(BinaryKind::kDiv, x, scalar(b, std::sqrt(2.0f)))});
+  const ValueId erf =
+      b.add(ir::Unary{UnaryKind::kErf}, {bin(BinaryKind::kDiv, x, scalar(b, std::sqrt(2.0f)))});
   const ValueId one_plus = bin(BinaryKind::kAdd, erf, scalar(b, 1));
   b.output(bin(BinaryKind::kMul, bin(BinaryKind::kMul, x, one_plus), scalar(b, 0.5f)));
   const ValueId axes = b.constant(Tensor::of<int64_t>({1}, {-1}));
@@ -187,8 +191,10 @@ TEST(RecognizeIdioms, FindsSiluGeluAndLayerNorm) {
   const ValueId centred = bin(BinaryKind::kSub, x, mean);
   const ValueId square = bin(BinaryKind::kPow, centred, scalar(b, 2));
   const ValueId variance = b.add(ir::Reduce{ir::ReduceKind::kMean, true, false}, {square, axes});
-  const ValueId root = b.add(ir::Unary{UnaryKind::kSqrt}, {bin(BinaryKind::kAdd, variance, scalar(b, 1e-5f))});
-  const ValueId scaled = bin(BinaryKind::kMul, bin(BinaryKind::kDiv, centred, root), b.constant(filled({8}, 2)));
+  const ValueId root =
+      b.add(ir::Unary{UnaryKind::kSqrt}, {bin(BinaryKind::kAdd, variance, scalar(b, 1e-5f))});
+  const ValueId scaled =
+      bin(BinaryKind::kMul, bin(BinaryKind::kDiv, centred, root), b.constant(filled({8}, 2)));
   b.output(bin(BinaryKind::kAdd, scaled, b.constant(filled({8}, -1))));
   ir::Graph graph = b.finish();
   apply(graph, kRecognize);

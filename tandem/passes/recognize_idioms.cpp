@@ -16,9 +16,12 @@ using ir::ValueId;
 
 constexpr double kRelativeTolerance = 1e-6;  // Constants are written with float or decimal precision.
 
-bool near(double a, double b) { return std::abs(a - b) <= kRelativeTolerance * std::max(std::abs(a), std::abs(b)); }
+bool near(double a, double b) {
+  return std::abs(a - b) <= kRelativeTolerance * std::max(std::abs(a), std::abs(b));
+}
 
-// A binary node of the given kind without activation, whose value carries no QuantParams unless it is the `root`.
+// A binary node of the given kind without activation, whose value carries no QuantParams unless it is the
+// `root`.
 const ir::Node* binary(const Graph& graph, ValueId id, BinaryKind kind) {
   const auto* op = producer_as<ir::Binary>(graph, id);
   if (op == nullptr || op->kind != kind || op->activation) return nullptr;
@@ -67,14 +70,16 @@ ValueId relu6_of_plus_three(const Graph& graph, ValueId id) {
   if (graph.value(id).producer == ir::kNoNode) return kNoValue;
   const ir::Node& node = graph.node(graph.value(id).producer);
   const auto clip = activation_of(graph, node);
-  if (!clip || clip->kind != ir::ActivationKind::kClip || clip->alpha != 0 || clip->beta != 6) return kNoValue;
+  if (!clip || clip->kind != ir::ActivationKind::kClip || clip->alpha != 0 || clip->beta != 6)
+    return kNoValue;
   const auto sum = shifted(graph, node.inputs[0]);
   return sum && near(sum->constant, 3) ? sum->x : kNoValue;
 }
 
 // id is a gate g(t) with hard-swish = t * g(t): HardSigmoid(1/6, 0.5), or clip(t + 3, 0, 6) times `factor`.
 bool is_hard_gate(const Graph& graph, ValueId id, ValueId t, double outer_factor) {
-  if (const auto* op = producer_as<ir::Unary>(graph, id); op != nullptr && op->kind == UnaryKind::kHardSigmoid) {
+  if (const auto* op = producer_as<ir::Unary>(graph, id);
+      op != nullptr && op->kind == UnaryKind::kHardSigmoid) {
     return near(outer_factor, 1) && near(op->alpha, 1.0 / 6) && near(op->beta, 0.5) &&
            graph.node(graph.value(id).producer).inputs[0] == t;
   }
@@ -131,7 +136,8 @@ std::optional<UnaryKind> gelu_gate(const Graph& graph, ValueId id, ValueId x) {
     const auto term = scaled(graph, cubic->inputs[1 - side]);
     if (cubic->inputs[side] != x || !term || std::abs(term->constant - 0.044715) > 1e-6) continue;
     const ir::Node* pow = binary(graph, term->x, BinaryKind::kPow);
-    if (pow != nullptr && pow->inputs[0] == x && scalar_constant(graph, pow->inputs[1]) == 3.0) return UnaryKind::kGeluTanh;
+    if (pow != nullptr && pow->inputs[0] == x && scalar_constant(graph, pow->inputs[1]) == 3.0)
+      return UnaryKind::kGeluTanh;
   }
   return std::nullopt;
 }
@@ -192,15 +198,18 @@ std::optional<LayerNormMatch> match_layer_norm(const Graph& graph, ValueId id) {
       if (div == nullptr || !float_constant(graph, mul->inputs[1 - inner])) continue;
       const ir::Node* sub = binary(graph, div->inputs[0], BinaryKind::kSub);
       const ir::Node* root = unary(graph, div->inputs[1], UnaryKind::kSqrt);
-      if (sub == nullptr || root == nullptr || !reduces_last_axis(graph, sub->inputs[1], sub->inputs[0])) continue;
+      if (sub == nullptr || root == nullptr || !reduces_last_axis(graph, sub->inputs[1], sub->inputs[0]))
+        continue;
       const auto variance = shifted(graph, root->inputs[0]);
       if (!variance || producer_as<ir::Reduce>(graph, variance->x) == nullptr) continue;
       const ValueId square = graph.node(graph.value(variance->x).producer).inputs[0];
       if (!reduces_last_axis(graph, variance->x, square)) continue;
       const ir::Node* pow = binary(graph, square, BinaryKind::kPow);
       const ir::Node* product = binary(graph, square, BinaryKind::kMul);
-      const bool squares = (pow != nullptr && pow->inputs[0] == div->inputs[0] && scalar_constant(graph, pow->inputs[1]) == 2.0) ||
-                           (product != nullptr && product->inputs[0] == div->inputs[0] && product->inputs[1] == div->inputs[0]);
+      const bool squares = (pow != nullptr && pow->inputs[0] == div->inputs[0] &&
+                            scalar_constant(graph, pow->inputs[1]) == 2.0) ||
+                           (product != nullptr && product->inputs[0] == div->inputs[0] &&
+                            product->inputs[1] == div->inputs[0]);
       if (!squares) continue;
       return LayerNormMatch{sub->inputs[0], mul->inputs[1 - inner], add->inputs[1 - side],
                             static_cast<float>(variance->constant)};

@@ -24,8 +24,8 @@ Status same_shape(const TensorView& a, const TensorView& b) {
 }  // namespace
 
 std::string Difference::to_string() const {
-  return fmt::format("{} of {} differ, max {:.6g} at {}, mean {:.6g}, cosine {:.6f}, SQNR {:.2f} dB", differing, elements,
-                     max_abs, max_abs_index, mean_abs, cosine, sqnr_db);
+  return fmt::format("{} of {} differ, max {:.6g} at {}, mean {:.6g}, cosine {:.6f}, SQNR {:.2f} dB",
+                     differing, elements, max_abs, max_abs_index, mean_abs, cosine, sqnr_db);
 }
 
 Result<Difference> compare(const TensorView& expected, const TensorView& actual) {
@@ -49,8 +49,10 @@ Result<Difference> compare(const TensorView& expected, const TensorView& actual)
     ab += a * b;
   }
   if (result.elements > 0) result.mean_abs = sum / static_cast<double>(result.elements);
-  if (aa > 0 && bb > 0) result.cosine = ab / std::sqrt(aa * bb);
-  else result.cosine = aa == bb ? 1 : 0;
+  if (aa > 0 && bb > 0)
+    result.cosine = ab / std::sqrt(aa * bb);
+  else
+    result.cosine = aa == bb ? 1 : 0;
   if (dd == 0) {
     result.sqnr_db = kInfinity;
   } else {
@@ -78,8 +80,9 @@ Status all_close(const TensorView& expected, const TensorView& actual, double rt
   }
   if (worst < 0) return {};
   return Error(ErrorCode::kGateFailed,
-               fmt::format("{} of {} elements differ; worst at index {}: expected {}, got {}", count, expected.elements(),
-                           worst, element_as_double(expected, worst), element_as_double(actual, worst)))
+               fmt::format("{} of {} elements differ; worst at index {}: expected {}, got {}", count,
+                           expected.elements(), worst, element_as_double(expected, worst),
+                           element_as_double(actual, worst)))
       .because(fmt::format("allowed is {} + {} * |expected|", atol, rtol));
 }
 

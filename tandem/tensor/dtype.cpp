@@ -15,10 +15,18 @@ struct Row {
   bool is_float, is_integer, is_signed;
 };
 constexpr std::array<Row, kDTypeCount> kRows = {{
-    {"f32", 4, true, false, true}, {"f64", 8, true, false, true}, {"f16", 2, true, false, true},
-    {"bf16", 2, true, false, true}, {"i8", 1, false, true, true}, {"u8", 1, false, true, false},
-    {"i16", 2, false, true, true}, {"u16", 2, false, true, false}, {"i32", 4, false, true, true},
-    {"u32", 4, false, true, false}, {"i64", 8, false, true, true}, {"u64", 8, false, true, false},
+    {"f32", 4, true, false, true},
+    {"f64", 8, true, false, true},
+    {"f16", 2, true, false, true},
+    {"bf16", 2, true, false, true},
+    {"i8", 1, false, true, true},
+    {"u8", 1, false, true, false},
+    {"i16", 2, false, true, true},
+    {"u16", 2, false, true, false},
+    {"i32", 4, false, true, true},
+    {"u32", 4, false, true, false},
+    {"i64", 8, false, true, true},
+    {"u64", 8, false, true, false},
     {"bool", 1, false, false, false},
 }};
 

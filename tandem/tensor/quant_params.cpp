@@ -104,25 +104,27 @@ Status verify(const QuantParams& p, int64_t channels) {
   if (p.bits < 2 || p.bits > static_cast<int>(size_of(p.dtype)) * 8) {
     return bad_input(fmt::format("{} bits do not fit {}", p.bits, to_string(p.dtype)));
   }
-  const bool counts_match = p.per_tensor() ? p.scale.size() == 1
-                                           : channels == kDynamic || static_cast<int64_t>(p.scale.size()) == channels;
+  const bool counts_match = p.per_tensor()
+                                ? p.scale.size() == 1
+                                : channels == kDynamic || static_cast<int64_t>(p.scale.size()) == channels;
   if (!counts_match || p.scale.size() != p.zero_point.size()) {
-    return bad_input(fmt::format("{} scales and {} zero points for {} channels", p.scale.size(), p.zero_point.size(),
-                                 p.per_tensor() ? 1 : channels));
+    return bad_input(fmt::format("{} scales and {} zero points for {} channels", p.scale.size(),
+                                 p.zero_point.size(), p.per_tensor() ? 1 : channels));
   }
   for (size_t i = 0; i < p.scale.size(); ++i) {
     if (!(p.scale[i] > 0) || !std::isfinite(p.scale[i])) {
       return bad_input(fmt::format("scale {} of channel {} is not positive and finite", p.scale[i], i));
     }
     if (p.zero_point[i] < p.lowest() || p.zero_point[i] > p.highest()) {
-      return bad_input(fmt::format("zero point {} of channel {} is outside [{}, {}]", p.zero_point[i], i, p.lowest(),
-                                   p.highest()));
+      return bad_input(fmt::format("zero point {} of channel {} is outside [{}, {}]", p.zero_point[i], i,
+                                   p.lowest(), p.highest()));
     }
   }
   if (p.scheme == Scheme::kPow2) {
     int exponent = 0;
     const bool power_of_two = p.scale.size() == 1 && std::frexp(p.scale[0], &exponent) == 0.5f;
-    if (!power_of_two || !p.symmetric()) return bad_input("pow2 needs one scale that is a power of two and zero point 0");
+    if (!power_of_two || !p.symmetric())
+      return bad_input("pow2 needs one scale that is a power of two and zero point 0");
   }
   return {};
 }
@@ -149,7 +151,8 @@ Tensor dequantize(const TensorView& q, const QuantParams& params) {
   for_each_run(q.shape(), params, [&](int64_t first, int64_t last, int64_t channel) {
     const float scale = params.scale_at(channel);
     const int32_t zero = params.zero_at(channel);
-    for (int64_t i = first; i < last; ++i) dst[static_cast<size_t>(i)] = dequantize(stored_element(q, i), scale, zero);
+    for (int64_t i = first; i < last; ++i)
+      dst[static_cast<size_t>(i)] = dequantize(stored_element(q, i), scale, zero);
   });
   return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: the bytes are those of the format, and broken files are refused. Method: a file written out by hand; cuts at every
-// byte.
+// Goal: the bytes are those of the format, and broken files are refused. Method: a file written out by hand;
+// cuts at every byte.
 #include "tandem/tensor/safetensors.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,8 @@ namespace tandem {
 namespace {
 
 TEST(Safetensors, ReadsAFileWrittenByHand) {
-  const std::string header = R"({"__metadata__":{"k":"v"},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  const std::string header =
+      R"({"__metadata__":{"k":"v"},"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   std::string bytes(8, '\0');
   bytes[0] = static_cast<char>(header.size());
   bytes += header;

@@ -47,11 +47,16 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
     const int64_t x = i < a.rank() ? a[a.rank() - 1 - i] : 1;
     const int64_t y = i < b.rank() ? b[b.rank() - 1 - i] : 1;
     int64_t& out = dims[rank - 1 - i];
-    if (x == y || y == 1) out = x;
-    else if (x == 1) out = y;
-    else if (x == kDynamic) out = y;
-    else if (y == kDynamic) out = x;
-    else return bad_input(fmt::format("shapes {} and {} do not broadcast", a.to_string(), b.to_string()));
+    if (x == y || y == 1)
+      out = x;
+    else if (x == 1)
+      out = y;
+    else if (x == kDynamic)
+      out = y;
+    else if (y == kDynamic)
+      out = x;
+    else
+      return bad_input(fmt::format("shapes {} and {} do not broadcast", a.to_string(), b.to_string()));
   }
   return Shape(std::move(dims));
 }

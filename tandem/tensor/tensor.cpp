@@ -113,7 +113,8 @@ void Tensor::check_type(DType wanted) const {
   const bool same = wanted == dtype_ ||
                     (wanted == DType::kU16 && (dtype_ == DType::kF16 || dtype_ == DType::kBF16)) ||
                     (wanted == DType::kU8 && dtype_ == DType::kBool);
-  TANDEM_CHECK(same, "tensor of " + std::string(to_string(dtype_)) + " read as " + std::string(to_string(wanted)));
+  TANDEM_CHECK(same,
+               "tensor of " + std::string(to_string(dtype_)) + " read as " + std::string(to_string(wanted)));
 }
 
 Tensor TensorView::to_tensor() const {
@@ -137,9 +138,12 @@ Tensor cast(const TensorView& from, DType to) {
       for (int64_t i = 0; i < from.elements(); ++i) {
         const auto value = widen(in[i], from.dtype());
         if constexpr (std::is_same_v<D, uint16_t>) {
-          if (to == DType::kF16) dst[i] = f32_to_f16(static_cast<float>(value));
-          else if (to == DType::kBF16) dst[i] = f32_to_bf16(static_cast<float>(value));
-          else dst[i] = narrow<D>(value);
+          if (to == DType::kF16)
+            dst[i] = f32_to_f16(static_cast<float>(value));
+          else if (to == DType::kBF16)
+            dst[i] = f32_to_bf16(static_cast<float>(value));
+          else
+            dst[i] = narrow<D>(value);
         } else {
           dst[i] = narrow<D>(value);
         }

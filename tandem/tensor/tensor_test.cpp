@@ -33,8 +33,8 @@ TEST(Shape, BroadcastsAsNumPy) {
 
 TEST(DType, HalfFloatsConvertAtTheirEdges) {
   EXPECT_EQ(f32_to_f16(1.0f), 0x3c00);
-  EXPECT_EQ(f32_to_f16(65504.0f), 0x7bff);   // Largest finite.
-  EXPECT_EQ(f32_to_f16(65520.0f), 0x7c00);   // Halfway to 2^16 ties to even, which is infinity.
+  EXPECT_EQ(f32_to_f16(65504.0f), 0x7bff);  // Largest finite.
+  EXPECT_EQ(f32_to_f16(65520.0f), 0x7c00);  // Halfway to 2^16 ties to even, which is infinity.
   EXPECT_EQ(f32_to_f16(std::ldexp(1.0f, -24)), 0x0001);
   EXPECT_EQ(f32_to_f16(std::ldexp(1.0f, -25)), 0x0000);  // Tie to even.
   EXPECT_EQ(f32_to_f16(2049.0f / 2048.0f), 0x3c00);      // 1 + 2^-11: tie to even.
@@ -50,7 +50,8 @@ TEST(DType, HalfFloatsConvertAtTheirEdges) {
 TEST(Cast, TruncatesAndSaturates) {
   const Tensor t = Tensor::of<float>({5}, {1.9f, -1.9f, 300.0f, -300.0f, NAN});
   const Tensor i8 = cast(t, DType::kI8);
-  EXPECT_EQ(std::vector<int8_t>(i8.as<int8_t>().begin(), i8.as<int8_t>().end()), (std::vector<int8_t>{1, -1, 127, -128, 0}));
+  EXPECT_EQ(std::vector<int8_t>(i8.as<int8_t>().begin(), i8.as<int8_t>().end()),
+            (std::vector<int8_t>{1, -1, 127, -128, 0}));
   EXPECT_TRUE(cast(t, DType::kBool).as<bool>()[0]);
   EXPECT_EQ(cast(Tensor::of<bool>({2}, {true, false}), DType::kF32).as<float>()[0], 1.0f);
 }
