@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tandem_layer(name DEPENDS room... LINKS library... TEST_LINKS library...): makes a room from the files of its folder.
+# tandem_layer(name DEPENDS room... LINKS library... TEST_LINKS library... UNITY files): makes a room from the files of
+# its folder; with UNITY, so many of its files are compiled as one.
 # The role of a file is its suffix: _test, _slow_test, _bench, _fuzz; everything else belongs to the library tandem_<name>.
 # DEPENDS is the only place where the dependency table exists; tests/tidy_test.cpp reads it from here.
 include_guard()
@@ -34,8 +35,9 @@ endif()
 set_property(GLOBAL PROPERTY TANDEM_ROOMS "")
 set_property(GLOBAL PROPERTY TANDEM_LINKS "")
 
-# Builds all test programs and what they need, no more.
+# Builds all test programs and what they need, no more; the same for fuzz targets.
 add_custom_target(tandem_test_programs)
+add_custom_target(tandem_fuzz_programs)
 
 # What the sanitizer run times need, whoever starts ctest. Without sanitizers nobody reads these.
 set(TANDEM_TEST_ENVIRONMENT
@@ -58,6 +60,7 @@ endfunction()
 # Short and long runs of a fuzz target. Seeds: tests/corpus/<target>/, if there are any. Crashing inputs are left in
 # the build folder.
 function(tandem_fuzz_program target)
+  add_dependencies(tandem_fuzz_programs ${target})
   set(corpus ${CMAKE_SOURCE_DIR}/tests/corpus/${target})
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer)
@@ -88,7 +91,7 @@ function(tandem_fuzz_program target)
 endfunction()
 
 function(tandem_layer name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINKS;TEST_DEPENDS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "UNITY" "DEPENDS;LINKS;TEST_DEPENDS;TEST_LINKS" ${ARGN})
   set(here ${CMAKE_CURRENT_SOURCE_DIR})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${here}/*.cpp)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${here}/*.hpp)
@@ -126,23 +129,39 @@ function(tandem_layer name)
     set_property(GLOBAL APPEND PROPERTY TANDEM_LINKS ${ARG_LINKS})
   endif()
 
+  if(ARG_UNITY AND sources)
+    set_target_properties(${lib} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ARG_UNITY})
+  endif()
+
   if(TANDEM_HEADER_CHECK AND headers)
     set(checks)
     foreach(header ${headers})
       file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${header})
+      # A source file that begins with its own header has compiled it alone already.
+      string(REGEX REPLACE "hpp$" "cpp" source ${header})
+      if(EXISTS ${source} AND NOT ARG_UNITY)
+        file(STRINGS ${source} includes REGEX "^#include")
+        list(APPEND includes "")
+        list(GET includes 0 first)
+        if(first STREQUAL "#include \"${relative}\"")
+          continue()
+        endif()
+      endif()
       string(MAKE_C_IDENTIFIER ${relative} id)
       set(check ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp)
       file(CONFIGURE OUTPUT ${check} CONTENT "#include \"${relative}\"\n#include \"${relative}\"\n")
       list(APPEND checks ${check})
     endforeach()
-    add_library(${lib}_headers OBJECT ${checks})
-    # Whether they compile is all that is asked: no optimisation, debug information or instrumentation, so no
-    # tandem_options.
-    target_compile_options(${lib}_headers PRIVATE ${TANDEM_WARNINGS} -O0 -g0)
-    target_include_directories(${lib}_headers PRIVATE ${CMAKE_SOURCE_DIR})
-    target_link_libraries(${lib}_headers PRIVATE fmt::fmt)
-    if(name STREQUAL "testing")
-      target_link_libraries(${lib}_headers PRIVATE GTest::gmock)
+    if(checks)
+      add_library(${lib}_headers OBJECT ${checks})
+      # Whether they compile is all that is asked: no optimisation, debug information or instrumentation, so no
+      # tandem_options.
+      target_compile_options(${lib}_headers PRIVATE ${TANDEM_WARNINGS} -O0 -g0)
+      target_include_directories(${lib}_headers PRIVATE ${CMAKE_SOURCE_DIR})
+      target_link_libraries(${lib}_headers PRIVATE fmt::fmt)
+      if(name STREQUAL "testing")
+        target_link_libraries(${lib}_headers PRIVATE GTest::gmock)
+      endif()
     endif()
   endif()
 

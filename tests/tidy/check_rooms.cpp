@@ -49,7 +49,8 @@ Room parse_room(const std::vector<std::string>& arguments) {
   std::string section;
   for (size_t i = 1; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
-    if (word == "DEPENDS" || word == "LINKS" || word == "TEST_DEPENDS" || word == "TEST_LINKS") {
+    if (word == "DEPENDS" || word == "LINKS" || word == "TEST_DEPENDS" || word == "TEST_LINKS" ||
+        word == "UNITY") {
       section = word;
     } else if (section == "DEPENDS") {
       room.depends.push_back(word);
