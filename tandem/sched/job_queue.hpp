@@ -28,7 +28,8 @@ struct QueuedJob {
   int32_t priority = 0;
   int64_t arrival_ns = 0;
   int64_t deadline_ns = INT64_MAX;
-  int64_t work_ns = 0;  // nominal
+  int64_t work_ns = 0;      // nominal
+  int64_t driver_data = 0;  // the driver's own; the queue does not look at it
 };
 
 enum class Admission : uint8_t { kAccepted, kFull, kClientFull, kTooLate };
