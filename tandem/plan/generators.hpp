@@ -3,6 +3,7 @@
 // devices, load programs. Plain data with a state; next() and sample() allocate nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

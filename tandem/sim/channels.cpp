@@ -2,7 +2,7 @@
 // Link directions as processor-sharing stations whose work is the time of a transfer that is alone.
 #include "tandem/sim/channels.hpp"
 
-#include <cmath>
+#include "tandem/sim/streams.hpp"
 
 namespace tandem::sim {
 
@@ -29,10 +29,10 @@ Channels::Channels(const Scenario& scenario, uint32_t event_kind, EventQueue& ev
 
 void Channels::send(int64_t now_ns, uint32_t from, uint32_t to, int64_t bytes, uint32_t id) {
   const auto channel = static_cast<size_t>(channel_[from * sched::kDevicesMax + to]);
-  const double ns = static_cast<double>(bytes) * 1e9 / links_[channel]->bytes_per_s;
-  stations_[channel]->arrive(
-      now_ns,
-      {.id = id, .arrival_ns = now_ns, .work_ns = bytes, .driver_data = static_cast<int64_t>(ns + 0.5)});
+  stations_[channel]->arrive(now_ns, {.id = id,
+                                      .arrival_ns = now_ns,
+                                      .work_ns = bytes,
+                                      .driver_data = transfer_work_ns(bytes, *links_[channel])});
 }
 
 void Channels::observe(sched::LinkTable& table) const {

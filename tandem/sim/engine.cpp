@@ -9,6 +9,7 @@
 #include "tandem/sched/observer.hpp"
 #include "tandem/sim/channels.hpp"
 #include "tandem/sim/modulation.hpp"
+#include "tandem/sim/streams.hpp"
 
 namespace tandem::sim {
 namespace {
@@ -66,12 +67,6 @@ class Engine {
   Result<RunResult> finish();
 
  private:
-  struct Source {
-    plan::Arrivals arrivals;
-    Rng sizes;
-    bool is_deterministic = false;
-  };
-
   static std::vector<int32_t> servers_of(const Scenario& scenario) {
     std::vector<int32_t> servers;
     for (const DeviceModel& device : scenario.devices) servers.push_back(device.servers);
@@ -91,7 +86,6 @@ class Engine {
   Status enter_device(uint32_t record);
   Status stage_done(uint32_t record, int64_t start_ns);
   void end_step(uint32_t record);
-  int64_t real_work_ns(const Step& step, const sched::Stage& stage) const;
   sched::QueueSample sample_of(uint32_t device);
   void on_monitor();
   void on_deliver();
@@ -110,7 +104,7 @@ class Engine {
   EventQueue events_;
   std::vector<std::unique_ptr<Station>> devices_;
   Channels channels_;
-  std::vector<Source> sources_;
+  std::vector<BackgroundStream> streams_;
   std::vector<plan::Arrivals> step_arrivals_;  // by job; of closed jobs unused
   std::vector<std::unique_ptr<sched::Policy>> policies_;
   std::vector<uint64_t> next_step_;
@@ -161,12 +155,8 @@ Status Engine::prepare(std::string_view policy) {
       events_.push(at_ns, kLinkFault, i);
   }
   for (uint32_t i = 0; i < scenario_.backgrounds.size(); ++i) {
-    const BackgroundModel& background = scenario_.backgrounds[i];
-    sources_.push_back({plan::Arrivals(background.arrivals, base_.fork(1000 + i)), base_.fork(2000 + i),
-                        background.law.kind == plan::LawKind::kDeterministic});
-    if (const int64_t at_ns = sources_[i].arrivals.next_ns(); at_ns != plan::kNever) {
-      events_.push(at_ns, kBackground, i);
-    }
+    streams_.emplace_back(scenario_.backgrounds[i], base_, i);
+    if (streams_[i].at_ns() != plan::kNever) events_.push(streams_[i].at_ns(), kBackground, i);
   }
   monitor_noise_ = base_.fork(300);
   if (scenario_.monitor.period_ns > 0) {
@@ -255,16 +245,8 @@ Status Engine::handle(const Event& event) {
 }
 
 void Engine::on_background(uint32_t index) {
-  Source& source = sources_[index];
+  BackgroundStream& stream = streams_[index];
   const BackgroundModel& background = scenario_.backgrounds[index];
-  int64_t work_ns = source.arrivals.traced_work_ns();
-  if (work_ns == 0) {
-    work_ns =
-        source.is_deterministic
-            ? background.mean_work_ns
-            : static_cast<int64_t>(
-                  static_cast<double>(background.mean_work_ns) * background.law.sample(source.sizes) + 0.5);
-  }
   ++result_.arrival_count;
   if (outages_[background.device].is_up()) {
     devices_[background.device]->arrive(now_ns_, {.id = index,
@@ -272,10 +254,10 @@ void Engine::on_background(uint32_t index) {
                                                   .priority = background.priority,
                                                   .arrival_ns = now_ns_,
                                                   .work_ns = background.mean_work_ns,
-                                                  .driver_data = work_ns});
+                                                  .driver_data = stream.work_ns()});
   }
-  const int64_t next_ns = source.arrivals.next_ns();
-  if (next_ns != plan::kNever) events_.push(std::max(next_ns, now_ns_), kBackground, index);
+  stream.advance();
+  if (stream.at_ns() != plan::kNever) events_.push(stream.at_ns(), kBackground, index);
 }
 
 Status Engine::on_device(const Event& event) {
@@ -434,22 +416,12 @@ Status Engine::dispatch(Step& step, uint32_t record, const sched::Decision& deci
   return step.transfers_left == 0 ? enter_device(record) : Status{};
 }
 
-int64_t Engine::real_work_ns(const Step& step, const sched::Stage& stage) const {
-  const uint32_t device = index_of(step.device);
-  const plan::ServiceLaw& law = scenario_.devices[device].law;
-  const int64_t nominal_ns = stage.nominal_ns[device];
-  if (law.kind == plan::LawKind::kDeterministic) return nominal_ns;
-  // Belongs to (job, step, stage, device, attempt): whichever policy asks, it is the same.
-  const uint64_t stream =
-      ((step.number * 128 + step.stage) * 64 + step.attempt % 64) * 256 + step.job * 4 + device;
-  Rng rng = base_.fork(stream ^ 0x5eed'0000'0000'0000);
-  return static_cast<int64_t>(static_cast<double>(nominal_ns) * law.sample(rng) + 0.5);
-}
-
 Status Engine::enter_device(uint32_t record) {
   Step& step = steps_[record];
   const uint32_t device = index_of(step.device);
   const sched::Stage& stage = scenario_.jobs[step.job].program.stages[step.stage];
+  const int64_t work_ns =
+      stage_work_ns(scenario_, base_, {step.number, step.stage, step.attempt, step.job, device});
   step.ready_ns = now_ns_;
   ++result_.start_count;
   const bool accepted = outages_[device].is_up() &&
@@ -458,7 +430,7 @@ Status Engine::enter_device(uint32_t record) {
                                                            .priority = scenario_.jobs[step.job].priority,
                                                            .arrival_ns = now_ns_,
                                                            .work_ns = stage.nominal_ns[device],
-                                                           .driver_data = real_work_ns(step, stage)});
+                                                           .driver_data = work_ns});
   if (accepted) return {};
   // Lost meanwhile, or its line is full: asked again when the monitor may have seen it.
   ++result_.failure_count;

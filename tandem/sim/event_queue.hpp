@@ -4,6 +4,7 @@
 // pending than ever before.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

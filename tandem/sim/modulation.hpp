@@ -2,6 +2,7 @@
 // Modulation: how the speed of a device changes with time. Outage: when a thing is lost and returns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tandem/base/rng.hpp"
