@@ -4,7 +4,7 @@
 
 Engines take turns (A B C A B C ...), because a shared machine has slow phases: only figures of the same
 round compare. A ratio is the median over the rounds of Tandem's rate by the peer's, with the smallest and
-largest beside it. INT8 is one QDQ file made by `tandem quantize`, read by all; FP32 is the file it came from.
+largest beside it; behind the bar the ratio of the best rounds, which were disturbed least. INT8 is one QDQ file made by `tandem quantize`, read by all; FP32 is the file it came from.
 """
 import argparse
 import json
@@ -215,7 +215,8 @@ def main():
                          for peer in rates if peer != "tandem" and "tandem" in rates}
         row = [cell["net"], cell["precision"], cell["batch"]]
         row += ["{:.1f} [{:.1f}]".format(common.middle(r)[0], max(r)) for r in rates.values()]
-        row += [common.spread(r) for r in cell["ratio"].values()]
+        row += [f"{common.spread(r)} | {max(rates['tandem']) / max(rates[peer]):.2f}"
+                for peer, r in cell["ratio"].items()]
         rows.append(row)
     peers = [e for e in options.engines if e != "tandem"] if "tandem" in options.engines else []
     common.print_table(["net", "type", "B", *[f"{e}/s [best]" for e in options.engines],

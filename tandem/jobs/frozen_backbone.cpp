@@ -122,6 +122,7 @@ Result<QuantizedBackbone> quantize_backbone(const FloatBackbone& backbone, const
   };
   quant::CalibrateOptions calibrating;
   calibrating.threads = options.threads;
+  calibrating.only_extremes = options.method == quant::RangeMethod::kMinMax;
   calibrating.cancel = hooks.cancel;
   calibrating.progress = [&](int64_t images) { progress.update(static_cast<uint64_t>(images)); };
   const quant::Calibration seen = TANDEM_TRY(quant::calibrate(backbone.graph, source, calibrating));

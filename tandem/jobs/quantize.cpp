@@ -63,6 +63,7 @@ Result<Calibrated> calibrate_on(const ir::Graph& graph, const ImageModel& model,
   };
   quant::CalibrateOptions calibrate;
   calibrate.threads = options.threads;
+  calibrate.only_extremes = options.method == quant::RangeMethod::kMinMax;
   calibrate.cancel = hooks.cancel;
   calibrate.progress = [&bar](int64_t images) { bar.update(static_cast<uint64_t>(images)); };
   Calibrated result{TANDEM_TRY(quant::calibrate(graph, next, calibrate)), dataset.skipped};

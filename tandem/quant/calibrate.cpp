@@ -36,14 +36,22 @@ Status refuse_never_finite(const ir::Graph& graph, const Calibration& calibratio
 // What the workers of one calibration share.
 class Watch {
  public:
-  explicit Watch(const ir::Graph& graph) : graph_(graph) {}
+  Watch(const ir::Graph& graph, bool only_extremes) : graph_(graph), only_extremes_(only_extremes) {}
+
+  void look(Histogram& seen, std::span<const float> values) const {
+    if (only_extremes_) {
+      seen.add_extremes(values);
+    } else {
+      seen.add(values);
+    }
+  }
 
   exec::ValueObserver observer(size_t worker, const ir::Graph& compiled) {
     const std::lock_guard lock(mutex_);
     auto& seen = by_worker_[worker];  // Stays where it is when others are added.
-    return [&seen, ids = ids_by_name(compiled, graph_)](ir::ValueId id, const TensorView& t) {
+    return [this, &seen, ids = ids_by_name(compiled, graph_)](ir::ValueId id, const TensorView& t) {
       const auto known = ids.find(id);
-      if (known != ids.end()) seen[known->second].add(t.as<float>());
+      if (known != ids.end()) look(seen[known->second], t.as<float>());
     };
   }
 
@@ -58,6 +66,7 @@ class Watch {
 
  private:
   const ir::Graph& graph_;
+  const bool only_extremes_;
   std::mutex mutex_;
   std::map<size_t, std::map<ir::ValueId, Histogram>> by_worker_;
 };
@@ -72,7 +81,7 @@ Result<Calibration> calibrate(const ir::Graph& graph, const BatchSource& next, c
   if (!ready) {
     return bad_input("calibration got no image").hint("give a folder with at least one readable image");
   }
-  Watch watch(graph);
+  Watch watch(graph, options.only_extremes);
   exec::RunnerOptions runner_options;
   runner_options.workers = options.threads;
   runner_options.micro_batch = ready->shape()[0];
@@ -86,7 +95,7 @@ Result<Calibration> calibrate(const ir::Graph& graph, const BatchSource& next, c
     if (!ready) ready = TANDEM_TRY(next());
     if (!ready) return std::optional<std::vector<Tensor>>();
     if (options.progress && calibration.images > 0) options.progress(calibration.images);
-    inputs.add(ready->as<float>());
+    watch.look(inputs, ready->as<float>());
     calibration.images += ready->shape()[0];
     std::vector<Tensor> batch;
     batch.push_back(std::move(*ready));

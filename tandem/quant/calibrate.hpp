@@ -25,6 +25,7 @@ struct Calibration {
 using BatchSource = std::function<Result<std::optional<Tensor>>()>;
 
 struct CalibrateOptions {
+  bool only_extremes = false;  // enough for RangeMethod::kMinMax; the bins of the histograms stay empty
   int threads = 0;  // workers that run the model, one thread each; 0: one per core
   const CancelToken* cancel = nullptr;
   std::function<void(int64_t images)> progress;  // called by one thread at a time

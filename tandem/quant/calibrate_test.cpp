@@ -103,6 +103,22 @@ TEST(Calibrate, CountsEveryElementOfEveryImageOnce) {
   }
 }
 
+TEST(Calibrate, OnlyExtremesAreTheSameExtremes) {
+  const ir::Graph graph = small_net();
+  const Calibration whole = calibrated(graph, 10, 2);
+  CalibrateOptions options;
+  options.threads = 2;
+  options.only_extremes = true;
+  const Calibration extremes = calibrate(graph, batches(10), options).value();
+  ASSERT_EQ(extremes.seen.size(), whole.seen.size());
+  for (const auto& [id, seen] : whole.seen) {
+    EXPECT_EQ(extremes.seen.at(id).min(), seen.min());
+    EXPECT_EQ(extremes.seen.at(id).max(), seen.max());
+    EXPECT_EQ(extremes.seen.at(id).count(), seen.count());
+    EXPECT_EQ(extremes.seen.at(id).positive(0), 0);
+  }
+}
+
 TEST(Calibrate, ShowsProgressUpToTheLastImage) {
   std::vector<int64_t> shown;
   CalibrateOptions options;

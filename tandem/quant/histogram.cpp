@@ -106,7 +106,13 @@ void Histogram::widen(int exponent) {
 
 void Histogram::add(std::span<const float> values) {
   for (size_t i = 0; i < values.size(); i += kBlock) {
-    add_block(values.subspan(i, std::min(kBlock, values.size() - i)));
+    add_block(values.subspan(i, std::min(kBlock, values.size() - i)), true);
+  }
+}
+
+void Histogram::add_extremes(std::span<const float> values) {
+  for (size_t i = 0; i < values.size(); i += kBlock) {
+    add_block(values.subspan(i, std::min(kBlock, values.size() - i)), false);
   }
 }
 
@@ -121,7 +127,7 @@ void Histogram::add_range(float low, float high, int64_t finite) {
   if (exponent_ == kUnset || exponent > exponent_) widen(exponent);
 }
 
-void Histogram::add_block(std::span<const float> block) {
+void Histogram::add_block(std::span<const float> block, bool counts) {
   const Range range = range_of(block);
   if (!range.finite) {
     // Rare: the finite ones alone.
@@ -129,10 +135,11 @@ void Histogram::add_block(std::span<const float> block) {
     const auto end = std::copy_if(block.begin(), block.end(), kept.begin(), [](float x) { return std::isfinite(x); });
     const auto finite = static_cast<size_t>(end - kept.begin());
     not_finite_ += static_cast<int64_t>(block.size() - finite);
-    if (finite > 0) add_block(std::span<const float>(kept).first(finite));
+    if (finite > 0) add_block(std::span<const float>(kept).first(finite), counts);
     return;
   }
   add_range(range.low, range.high, static_cast<int64_t>(block.size()));
+  if (!counts) return;
   if (range.low == range.high) {
     const int bin = exponent_ == kUnset ? 0 : static_cast<int>(std::abs(double{range.low}) * std::ldexp(1.0, -exponent_));
     bins_[static_cast<size_t>(std::min(bin, kBins - 1) + (range.low < 0 ? kBins : 0))] += static_cast<int64_t>(block.size());

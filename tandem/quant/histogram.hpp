@@ -15,6 +15,8 @@ class Histogram {
   static constexpr int kBins = 2048;  // on each side of zero
 
   void add(std::span<const float> values);
+  // Only the count and the extremes, at a fraction of the time: bins stay as they are. All that minmax asks for.
+  void add_extremes(std::span<const float> values);
   void merge(const Histogram& other);
 
   int64_t count() const { return count_; }           // finite values
@@ -30,7 +32,7 @@ class Histogram {
   double magnitude_quantile(double fraction) const;
 
  private:
-  void add_block(std::span<const float> block);
+  void add_block(std::span<const float> block, bool counts);
   void add_range(float low, float high, int64_t finite);
   void widen(int exponent);
   int exponent_ = kUnset;  // width = 2^exponent

@@ -107,5 +107,23 @@ TEST(Histogram, QuantileLeavesTheTailOut) {
   EXPECT_EQ(of(values).magnitude_quantile(1.0), 100.0);
 }
 
+TEST(Histogram, ExtremesAloneAreThoseOfTheWhole) {
+  Rng rng(4);
+  Histogram whole, extremes;
+  for (int i = 0; i < 5; ++i) {
+    std::vector<float> x(20000);
+    for (float& v : x) v = static_cast<float>(rng.normal()) * static_cast<float>(i);
+    x[7] = std::numeric_limits<float>::quiet_NaN();
+    x[19999] = std::numeric_limits<float>::infinity();
+    whole.add(x);
+    extremes.add_extremes(x);
+  }
+  EXPECT_EQ(extremes.min(), whole.min());
+  EXPECT_EQ(extremes.max(), whole.max());
+  EXPECT_EQ(extremes.count(), whole.count());
+  EXPECT_EQ(extremes.not_finite(), 10);
+  for (int i = 0; i < Histogram::kBins; ++i) ASSERT_EQ(extremes.positive(i) + extremes.negative(i), 0);
+}
+
 }  // namespace
 }  // namespace tandem::quant
