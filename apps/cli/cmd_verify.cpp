@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tandem verify
+#include <algorithm>
 #include <memory>
 
 #include "apps/cli/shared_flags.hpp"
@@ -45,6 +46,15 @@ Status set_engines(Options& options) {
 
 std::string optional_decibel(const std::optional<double>& db) { return db ? decibel(*db) : ""; }
 
+void print_unmatched(const Session& session, const char* model, const std::vector<std::string>& nodes) {
+  constexpr size_t kShown = 8;
+  if (nodes.empty()) return;
+  std::vector<std::string> shown(nodes.begin(),
+                                 nodes.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, nodes.size())));
+  if (nodes.size() > kShown) shown.push_back(fmt::format("and {} more", nodes.size() - kShown));
+  session.print(fmt::format("only in {}: {}\n", model, join(shown, ", ")));
+}
+
 void print_result(const Session& session, const Options& options, const jobs::VerifyResult& r) {
   TextTable table({{"value"},
                    {"made by"},
@@ -55,19 +65,26 @@ void print_result(const Session& session, const Options& options, const jobs::Ve
                    {"alone", Align::kRight},
                    {""}});
   for (const jobs::ValueDifference& d : r.values) {
-    table.add_row({d.value, d.op, fmt::format("{:.3g}", d.max_abs), fmt::format("{:.3g}", d.mean_abs),
+    table.add_row({d.value == d.a_value ? d.value : fmt::format("{} = {} of A", d.value, d.a_value), d.op,
+                   fmt::format("{:.3g}", d.max_abs), fmt::format("{:.3g}", d.mean_abs),
                    fmt::format("{:.6f}", d.cosine), decibel(d.sqnr_db), optional_decibel(d.local_sqnr_db),
                    d.over ? "over" : ""});
   }
   session.print(table.to_string());
-  session.print(fmt::format("\n{} inputs; {} values compared, {} only in A, {} only in B\n", r.inputs,
-                            r.values.size(), r.only_a, r.only_b));
+  session.print(fmt::format("\n{} inputs; {} values compared\n", r.inputs, r.values.size()));
+  print_unmatched(session, "A", r.only_a);
+  print_unmatched(session, "B", r.only_b);
   if (!options.job.min_sqnr_db && !options.job.max_abs) return;
   if (!r.culprit.empty()) {
     session.print(fmt::format("first node over the threshold when fed with A's values: '{}'\n", r.culprit));
   } else if (!r.passed) {
     session.print("no node is over the threshold by itself: the differences add up\n");
   }
+  if (r.over_from.empty()) return;
+  const std::string before =
+      r.within_until.empty() ? "with A alone" : fmt::format("up to '{}'", r.within_until);
+  session.print(fmt::format("bisected: with B up to '{}' and A behind it the output is over, {} it is not\n",
+                            r.over_from, before));
 }
 
 Status run(Session& session, Options& options) {
@@ -93,11 +110,14 @@ Verb verify_verb() {
   const auto o = std::make_shared<Options>();
   Verb verb{"verify", "compare two models value by value, and find the first node at fault"};
   verb.description =
-      "Values meet by name; every figure says how far B is from A. With a threshold, a node whose value is "
-      "over it is "
-      "computed once more from A's values: if it is still over, the fault is its own (column 'alone'), else "
-      "it was "
-      "handed down. Random inputs are used when no --data is given.";
+      "Values meet by name, else by the name of their node, else by place; every figure says how far B is "
+      "from A. "
+      "With a threshold, a node whose value is over it is computed once more from A's values: if it is still "
+      "over, "
+      "the fault is its own (column 'alone'), else it was handed down. When an output is over, bisection "
+      "tells up to "
+      "which node B may compute, with A behind it, before it is. Random inputs are used when no --data is "
+      "given.";
   verb.flags = {
       required({"A", &o->job.a, "The model that is right"}),
       {"B", &o->job.b, "The model that is judged; not needed with --executors"},

@@ -297,8 +297,9 @@ Status Adaptation::open_run() {
     TANDEM_TRY(run->remove_checkpoints());
   }
   TANDEM_TRY(run->remove_results());
+  writing = true;
   TANDEM_TRY(run->write_record(now));
-  trace = TANDEM_TRY(TraceWriter::create(run->file("trace.json")));
+  trace = TANDEM_TRY(TraceWriter::create(run->work("trace.json")));
   trace.name_process(1, "tandem adapt");
   trace.name_thread({1, 0}, "stages");
   trace.name_thread({1, 1}, "images: decode and prepare");
@@ -478,6 +479,8 @@ Result<AdaptResult> Adaptation::all() {
 Result<AdaptResult> adapt(const AdaptOptions& options, const JobHooks& hooks) {
   Adaptation adaptation(options, hooks);
   Result<AdaptResult> result = adaptation.all();
+  // Half of the results would look like a run; the first error is the one to tell.
+  if (!result.ok() && adaptation.writing) static_cast<void>(adaptation.run->remove_results());
   if (!result.ok() && result.error().code() == ErrorCode::kInterrupted && adaptation.run) {
     return Error(ErrorCode::kInterrupted, "interrupted")
         .because(fmt::format("what was done so far is kept in '{}'", adaptation.run->path()))

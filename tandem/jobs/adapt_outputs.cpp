@@ -205,6 +205,7 @@ Result<AdaptResult> write_results(Adaptation& a) {
   written("report.html");
   a.trace.span({1, 0}, "write", begin, a.now_ns() - begin);
   TANDEM_TRY(a.trace.close());
+  TANDEM_TRY(a.run->publish("trace.json"));
   written("trace.json");
   TANDEM_TRY(write_file(a.run->file("summary.json"), result.summary.dump(1) + "\n"));
   written("summary.json");

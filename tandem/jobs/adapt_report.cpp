@@ -70,7 +70,7 @@ Section result_section(const Adaptation& a, const AdaptResult& r) {
 }
 
 report::Table trials_table(const Adaptation& a) {
-  report::Table table{"Heads tried", {"Head", "Parameters", "Right on held-out images", "Accuracy"}, {}};
+  report::Table table{"Heads tried", {"Head", "Parameters", "Right", "Held-out accuracy"}, {}};
   for (const HeadTrial& t : a.trials) {
     table.rows.push_back({{t.kind, Cell(std::to_string(t.parameters), static_cast<double>(t.parameters)),
                            Cell(fmt::format("{} of {}", t.held.accuracy.correct, t.held.accuracy.count)),

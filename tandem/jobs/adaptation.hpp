@@ -76,6 +76,7 @@ struct Adaptation {
   DataPart train, val;
   std::optional<BaseRun> base;
   std::optional<RunDirectory> run;
+  bool writing = false;  // the results of an earlier run were removed, this one's are made
   FloatBackbone float_backbone;
   QuantizedBackbone quantized;
   std::vector<Branch> branches;     // int8 first

@@ -2,6 +2,7 @@
 // Loading, and agreement between a model's input and the preprocessing.
 #include "tandem/jobs/model_source.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tandem/base/hash.hpp"
@@ -68,6 +69,21 @@ Result<data::Preprocess> invented(const Shape& shape, const data::PreprocessOver
   return p;
 }
 
+// Nothing that such a model computes means anything, so it is refused here; inspect shows it.
+Status check_finite(const ir::Graph& graph) {
+  for (const ir::Value& value : graph.values()) {
+    if (!value.is_constant() || value.constant->dtype() != DType::kF32) continue;
+    const auto numbers = value.constant->as<float>();
+    const auto bad = std::find_if(numbers.begin(), numbers.end(), [](float x) { return std::isnan(x); });
+    if (bad == numbers.end()) continue;
+    return bad_input(
+               fmt::format("the weights hold NaN: element {} of '{}'", bad - numbers.begin(), value.name))
+        .because("what the model computes with it is no number")
+        .hint("export the model again, from a checkpoint whose training did not diverge");
+  }
+  return {};
+}
+
 Status check_agreement(const ir::Value& input, const data::Preprocess& p) {
   const Shape& shape = *input.shape;
   const bool nchw = p.layout == data::PixelLayout::kNchw;
@@ -104,6 +120,7 @@ Result<ImageModel> load_image_model(const std::string& path, const data::Preproc
   ImageModel model;
   model.preprocess =
       TANDEM_TRY(preprocess_of(loaded.graph, overrides).context(fmt::format("model '{}'", path)));
+  TANDEM_TRY(check_finite(loaded.graph).context(fmt::format("model '{}'", path)));
   model.graph = std::move(loaded.graph);
   model.notices = std::move(loaded.report.notices);
   model.path = path;

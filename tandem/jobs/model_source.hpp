@@ -23,7 +23,7 @@ struct ImageModel {
 // Loads an ONNX model for one image input; the preprocessing is the model's own, changed by `overrides`.
 // Errors: kUnsupported for models whose input is no image, kUsage (with the flags to give) when the model
 // brings no preprocessing and the overrides do not say enough, kBadInput when both contradict the input's
-// shape.
+// shape or a weight is NaN.
 Result<ImageModel> load_image_model(const std::string& path, const data::PreprocessOverrides& overrides = {});
 
 // The model's own words with the overrides. A model without any needs mean and std, and size where its input

@@ -49,6 +49,13 @@ Status RunDirectory::remove_results() const {
   return {};
 }
 
+Status RunDirectory::publish(std::string_view name) const {
+  std::error_code code;
+  fs::rename(work(name), file(name), code);
+  if (code) return io_error(fmt::format("cannot write '{}'", file(name))).because(code.message());
+  return {};
+}
+
 Status RunDirectory::remove_checkpoints() const {
   std::error_code code;
   std::vector<std::string> found;

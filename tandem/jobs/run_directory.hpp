@@ -29,6 +29,8 @@ class RunDirectory {
   std::string work(std::string_view name) const { return file("work") + "/" + std::string(name); }
   // Removes the results of an earlier run (not work/), so that a mixture of two never lies there.
   Status remove_results() const;
+  // work/NAME, whole now, becomes NAME.
+  Status publish(std::string_view name) const;
   // Removes checkpoints: a run that does not resume starts its training from the beginning.
   Status remove_checkpoints() const;
   // work/run.json: what the run was started with; null when there is none.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both graphs run on the same inputs, values meet by name. A node over the threshold is cut out and fed with
-// what A computed: only if it is still over, the fault is its own and not handed down.
+// Both graphs run on the same inputs. A node over the threshold is cut out and fed with what A computed: only
+// if it is still over, the fault is its own and not handed down. Where the outputs go over the threshold is
+// found by bisection: B up to a cut, A from there on.
 #include "tandem/jobs/verify.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -11,6 +13,7 @@
 #include "tandem/base/rng.hpp"
 #include "tandem/data/loader.hpp"
 #include "tandem/exec/executable.hpp"
+#include "tandem/jobs/match_values.hpp"
 #include "tandem/jobs/model_source.hpp"
 #include "tandem/jobs/prepare_graph.hpp"
 #include "tandem/jobs/quantize.hpp"
@@ -216,19 +219,21 @@ Result<Alone> cut_out(const Side& b, const ir::Node& node) {
 
 // B's node fed with A's values, against A's result. Nothing when A lacks an input of it.
 Result<std::optional<Sums>> judge_alone(const Side& b, ir::NodeId id, const std::string& value,
-                                        const std::vector<Values>& a_values) {
+                                        const Matching& matching, const std::vector<Values>& a_values) {
   Alone alone = TANDEM_TRY(cut_out(b, b.graph().node(id)));
   Sums sums;
   for (const Values& known : a_values) {
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < alone.inputs.size(); ++i) {
-      const auto found = known.find(alone.inputs[i]);
+      const auto partner = matching.a_of.find(alone.inputs[i]);
+      if (partner == matching.a_of.end()) return std::optional<Sums>();
+      const auto found = known.find(partner->second);
       if (found == known.end()) return std::optional<Sums>();
       const ir::Value& wanted = alone.side.graph().value(alone.side.graph().inputs[i]);
       inputs.push_back(wanted.quant ? quantize(found->second, *wanted.quant) : found->second.clone());
     }
     const Values made = TANDEM_TRY(alone.side.run(inputs, nullptr));
-    sums.add(known.at(value), made.at(value));
+    sums.add(known.at(matching.a_of.at(value)), made.at(value));
   }
   return std::optional<Sums>(sums);
 }
@@ -236,23 +241,28 @@ Result<std::optional<Sums>> judge_alone(const Side& b, ir::NodeId id, const std:
 class Comparison {
  public:
   Comparison(Side a, Side b, const VerifyOptions& options)
-      : a_(std::move(a)), b_(std::move(b)), options_(options) {}
+      : a_(std::move(a)),
+        b_(std::move(b)),
+        options_(options),
+        matching_(match_values(a_.graph(), b_.graph())) {}
 
   Status feed(const std::vector<Tensor>& inputs, const JobHooks& hooks) {
     Values a = TANDEM_TRY(a_.run(inputs, hooks.cancel));
-    const Values b = TANDEM_TRY(b_.run(inputs, hooks.cancel));
-    for (const auto& [name, tensor] : b) {
-      const auto found = a.find(name);
-      if (found != a.end()) sums_[name].add(found->second, tensor);
+    Values b = TANDEM_TRY(b_.run(inputs, hooks.cancel));
+    for (const auto& [b_name, a_name] : matching_.a_of) {
+      const auto x = a.find(a_name), y = b.find(b_name);
+      if (x != a.end() && y != b.end()) sums_[b_name].add(x->second, y->second);
     }
     a_values_.push_back(std::move(a));
+    if (options_.min_sqnr_db || options_.max_abs) b_values_.push_back(std::move(b));
     return {};
   }
 
   Result<VerifyResult> finish(const JobHooks& hooks) {
     VerifyResult result;
     result.inputs = static_cast<int64_t>(a_values_.size());
-    count_unmatched(result);
+    result.only_a = matching_.only_a;
+    result.only_b = matching_.only_b;
     const std::vector<ir::NodeId> order = TANDEM_TRY(ir::topological_order(b_.graph()));
     Progress bar = hooks.start("compare", order.size(), "nodes");
     for (const ir::NodeId id : order) {
@@ -260,22 +270,92 @@ class Comparison {
       TANDEM_TRY(add_node(id, result));
       bar.advance();
     }
+    bar.finish();
     if (result.values.empty()) {
       return bad_input("the two models share no value but the inputs")
-          .because("values are compared by name, and no name is in both")
+          .because("neither names nor places in the graph match")
           .hint("compare a model with one that tandem made from it");
     }
+    if (!result.passed) TANDEM_TRY(bisect(order, hooks, result));
     return result;
   }
 
  private:
-  void count_unmatched(VerifyResult& result) const {
-    for (const auto& [name, tensor] : a_values_.front()) result.only_a += sums_.count(name) == 0 ? 1 : 0;
-    for (const ir::NodeId id : b_.graph().live_nodes()) {
-      for (const ir::ValueId out : b_.graph().node(id).outputs) {
-        if (out != ir::kNoValue && sums_.count(b_.graph().value(out).name) == 0) ++result.only_b;
+  // The values at a cut behind the first `count` nodes of B that somebody behind it reads, and the outputs
+  // that are made already. Nothing when one has no counterpart.
+  std::optional<std::vector<std::string>> frontier(const std::vector<ir::NodeId>& order, size_t count) const {
+    const ir::Graph& g = b_.graph();
+    std::set<ir::ValueId> made(g.inputs.begin(), g.inputs.end()), live;
+    for (size_t i = 0; i < count; ++i)
+      made.insert(g.node(order[i]).outputs.begin(), g.node(order[i]).outputs.end());
+    for (size_t i = count; i < order.size(); ++i) {
+      for (const ir::ValueId id : g.node(order[i]).inputs) {
+        if (made.count(id) > 0) live.insert(id);
       }
     }
+    for (const ir::ValueId id : g.outputs) {
+      if (made.count(id) > 0) live.insert(id);
+    }
+    std::vector<std::string> names;
+    for (const ir::ValueId id : live) {
+      if (matching_.a_of.count(g.value(id).name) == 0) return std::nullopt;
+      names.push_back(g.value(id).name);
+    }
+    return names;
+  }
+
+  // Whether an output of A is over the threshold when A goes on from B's values. Nothing when A cannot be cut
+  // there.
+  Result<std::optional<bool>> over_behind(const std::vector<std::string>& frontier) {
+    const ir::Graph& g = a_.graph();
+    std::vector<ir::ValueId> inputs;
+    for (const std::string& name : frontier) inputs.push_back(g.find_value(matching_.a_of.at(name)));
+    Result<ir::Graph> rest = partition::extract(g, inputs, g.outputs);
+    if (!rest.ok()) return std::optional<bool>();
+    Side side = TANDEM_TRY(Side::create(std::move(rest).value(), a_.engine()));
+    std::map<std::string, Sums> sums;
+    for (size_t n = 0; n < b_values_.size(); ++n) {
+      std::vector<Tensor> given;
+      for (size_t i = 0; i < frontier.size(); ++i) {
+        const Tensor& real = b_values_[n].at(frontier[i]);
+        const ir::Value& wanted = side.graph().value(side.graph().inputs[i]);
+        given.push_back(wanted.quant ? quantize(real, *wanted.quant) : real.clone());
+      }
+      const Values made = TANDEM_TRY(side.run(given, nullptr));
+      for (const ir::ValueId id : g.outputs) {
+        const std::string& name = g.value(id).name;
+        sums[name].add(a_values_[n].at(name), made.at(name));
+      }
+    }
+    return std::optional<bool>(std::any_of(sums.begin(), sums.end(), [&](const auto& item) {
+      return over(options_, item.second.sqnr_db(), item.second.max_abs);
+    }));
+  }
+
+  Status bisect(const std::vector<ir::NodeId>& order, const JobHooks& hooks, VerifyResult& result) {
+    std::vector<size_t> cuts;  // numbers of nodes of B before a cut that A has as well
+    for (size_t count = 1; count < order.size(); ++count) {
+      if (frontier(order, count)) cuts.push_back(count);
+    }
+    size_t within = 0, beyond = order.size();  // nothing of B is within, all of B is over
+    while (!cuts.empty()) {
+      TANDEM_TRY(hooks.check());
+      const auto middle = cuts.begin() + static_cast<std::ptrdiff_t>(cuts.size() / 2);
+      const std::optional<bool> is_over = TANDEM_TRY(over_behind(*frontier(order, *middle)));
+      if (!is_over) {
+        cuts.erase(middle);
+      } else if (*is_over) {
+        beyond = *middle;
+        cuts.erase(middle, cuts.end());
+      } else {
+        within = *middle;
+        cuts.erase(cuts.begin(), middle + 1);
+      }
+    }
+    if (within == 0 && beyond == order.size()) return {};
+    result.over_from = b_.graph().node(order[beyond - 1]).name;
+    if (within > 0) result.within_until = b_.graph().node(order[within - 1]).name;
+    return {};
   }
 
   Status add_node(ir::NodeId id, VerifyResult& result) {
@@ -286,15 +366,19 @@ class Comparison {
       const auto found = sums_.find(name);
       if (found == sums_.end()) continue;
       const Sums& sums = found->second;
-      ValueDifference difference{name, node.name, ir::describe(node.op)};
+      ValueDifference difference;
+      difference.value = name;
+      difference.a_value = matching_.a_of.at(name);
+      difference.node = node.name;
+      difference.op = ir::describe(node.op);
       difference.max_abs = sums.max_abs;
       difference.mean_abs = sums.mean_abs();
       difference.cosine = sums.cosine();
       difference.sqnr_db = sums.sqnr_db();
       difference.over = over(options_, difference.sqnr_db, difference.max_abs);
       if ((difference.over && result.culprit.empty()) || options_.local) {
-        const std::optional<Sums> alone = TANDEM_TRY(
-            judge_alone(b_, id, name, a_values_).context(fmt::format("node '{}' alone", node.name)));
+        const std::optional<Sums> alone = TANDEM_TRY(judge_alone(b_, id, name, matching_, a_values_)
+                                                         .context(fmt::format("node '{}' alone", node.name)));
         if (alone) {
           difference.local_sqnr_db = alone->sqnr_db();
           difference.local_max_abs = alone->max_abs;
@@ -310,7 +394,8 @@ class Comparison {
 
   Side a_, b_;
   const VerifyOptions& options_;
-  std::vector<Values> a_values_;
+  const Matching matching_;
+  std::vector<Values> a_values_, b_values_;  // B's where there is a threshold
   std::map<std::string, Sums> sums_;
 };
 
@@ -339,6 +424,7 @@ Json to_json(const VerifyResult& result) {
   Json values = Json::array();
   for (const ValueDifference& d : result.values) {
     Json one = Json::object({{"value", d.value},
+                             {"a_value", d.a_value},
                              {"node", d.node},
                              {"op", d.op},
                              {"max_abs", d.max_abs},
@@ -353,8 +439,10 @@ Json to_json(const VerifyResult& result) {
   return Json::object({{"passed", result.passed},
                        {"culprit", result.culprit},
                        {"inputs", result.inputs},
-                       {"only_a", result.only_a},
-                       {"only_b", result.only_b},
+                       {"over_from", result.over_from},
+                       {"within_until", result.within_until},
+                       {"only_a", Json(result.only_a)},
+                       {"only_b", Json(result.only_b)},
                        {"values", values}});
 }
 

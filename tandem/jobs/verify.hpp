@@ -35,7 +35,8 @@ struct VerifyOptions {
 // How far B's value is from A's, over all inputs.
 struct ValueDifference {
   std::string value;
-  std::string node;  // of B, that makes it; empty for a graph input
+  std::string a_value;  // what A calls it
+  std::string node;     // of B, that makes it; empty for a graph input
   std::string op;
   double max_abs = 0;
   double mean_abs = 0;
@@ -49,14 +50,18 @@ struct ValueDifference {
 struct VerifyResult {
   std::vector<ValueDifference> values;  // in B's execution order, the outputs among them
   int64_t inputs = 0;
-  int64_t only_a = 0, only_b = 0;  // values without a partner of that name
-  bool passed = true;              // no output is over a threshold
+  std::vector<std::string> only_a, only_b;  // nodes without a counterpart, as "name (op)"
+  bool passed = true;                       // no output is over a threshold
   // The first node over a threshold when it is fed with A's values; empty when each node alone is within it.
   std::string culprit;
+  // Found by bisection, when an output is over: with B's nodes up to `over_from` and A's behind them an
+  // output is over the threshold, with those up to `within_until` (empty: none of B's) it is not. Both empty
+  // when no cut of B has a counterpart in A.
+  std::string over_from, within_until;
 };
 
-// Without thresholds nothing is over, and no node is fed alone unless `local` says so. Error kBadInput when
-// the models share no value but the inputs, or take different inputs.
+// Values meet as match_values() says. Without thresholds nothing is over, and no node is fed alone unless
+// `local` says so. Error kBadInput when the models share no value but the inputs, or take different inputs.
 Result<VerifyResult> verify(const VerifyOptions& options, const JobHooks& hooks = {});
 Json to_json(const VerifyResult& result);
 

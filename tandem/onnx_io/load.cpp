@@ -99,7 +99,12 @@ Result<LoadedModel> load_model(const std::string& path, const LoadOptions& optio
   const MappedFile file = TANDEM_TRY(MappedFile::open(path));
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
-  return load_model_bytes(file.text(), folder, options).context(fmt::format("cannot read model '{}'", path));
+  Result<LoadedModel> loaded = load_model_bytes(file.text(), folder, options);
+  if (loaded.ok()) return loaded;
+  Error error = std::move(loaded).error();
+  if (error.code() == ErrorCode::kBadInput && error.hint_text().empty())
+    error.hint("the file is damaged or wrongly made: copy it again, or export the model again");
+  return std::move(error.context(fmt::format("cannot read model '{}'", path)));
 }
 
 Result<ir::Graph> load(const std::string& path, const LoadOptions& options) {

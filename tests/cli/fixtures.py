@@ -79,11 +79,11 @@ LABELS = ["red", "green", "blue"]
 METADATA = {"tandem.preprocess": json.dumps(PREPROCESS), "tandem.labels": json.dumps(LABELS)}
 
 
-def classifier(metadata, channels=3, dead=True, gain=8.0, batch="N"):
+def classifier(metadata, channels=3, dead=True, gain=8.0, batch="N", centre=1.0):
     """x -> Conv 3x3 (centre 1: channel c to c; a fourth channel that is dead) -> Relu -> mean -> Gemm."""
     conv = [0.0] * (4 * channels * 9)
     for c in range(min(3, channels)):
-        conv[(c * channels + c) * 9 + 4] = 1.0
+        conv[(c * channels + c) * 9 + 4] = centre
         conv[(c * channels + c) * 9 + 1] = 0.05
     if not dead:
         conv[3 * channels * 9 + 4] = 0.5
@@ -141,6 +141,9 @@ def write_models():
                                [], x, y))
     huge = tensor("w", [1 << 40, 1 << 20], [1.0])
     write("huge.onnx", model([node("Mul", ["x", "w"], ["y"])], [huge], x, y))
+    short = fields(1, [4]) + field(2, 1) + field(8, "w") + field(9, b"\0" * 12)
+    write("lying.onnx", model([node("Mul", ["x", "w"], ["y"])], [short], x, y))
+    write("nan.onnx", classifier(METADATA, centre=float("nan")))
     outside = external_tensor("w", [3], "../../../../etc/passwd")
     write("escape.onnx", model([node("Mul", ["x", "w"], ["y"])], [outside], x, y))
     write("unknown.onnx", model([node("Relu", ["x"], ["r"], "relu"),

@@ -14,4 +14,8 @@ set_tests_properties(cli_reference PROPERTIES LABELS unit ENVIRONMENT "${TANDEM_
 add_test(NAME cli_e2e COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/cli/e2e.py $<TARGET_FILE:tandem_cli>)
 set_tests_properties(cli_e2e PROPERTIES LABELS slow TIMEOUT 1800 SKIP_RETURN_CODE 77
                      ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
+add_test(NAME cli_e2e_adapt COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/cli/e2e_adapt.py
+         $<TARGET_FILE:tandem_cli> ${CMAKE_CURRENT_BINARY_DIR}/e2e_adapt)
+set_tests_properties(cli_e2e_adapt PROPERTIES LABELS slow TIMEOUT 1800 SKIP_RETURN_CODE 77
+                     ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
 add_dependencies(tandem_test_programs tandem_cli)
