@@ -27,14 +27,14 @@ def fail(text, code=3):
     sys.exit(code)
 
 
-def enter_venv():
-    """Continues this program inside build/bench/venv, which the first call makes from requirements.txt."""
-    venv = os.path.join(BUILD, "venv")
+def enter_venv(requirements=REQUIREMENTS, build=BUILD):
+    """Continues this program inside the environment build/venv, which the first call makes from its requirements."""
+    venv = os.path.join(build, "venv")
     if os.path.realpath(sys.prefix) == os.path.realpath(venv):
         return
     python = os.path.join(venv, "bin", "python")
     stamp = os.path.join(venv, "stamp")
-    with open(REQUIREMENTS, "rb") as file:
+    with open(requirements, "rb") as file:
         wanted = hashlib.sha256(file.read()).hexdigest()
     made = ""
     if os.path.exists(stamp):
@@ -45,7 +45,7 @@ def enter_venv():
         shutil.rmtree(venv, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
         subprocess.run([python, "-m", "pip", "install", "--disable-pip-version-check", "-q",
-                        "--only-binary=:all:", "-r", REQUIREMENTS], check=True)
+                        "--only-binary=:all:", "-r", requirements], check=True)
         with open(stamp, "w", encoding="utf-8") as file:
             file.write(wanted)
     os.execv(python, [python, "-s", *sys.argv])
