@@ -104,7 +104,8 @@ Verb quantize_verb() {
       {"--keep-head", &o->job.keep_head, "The classifier stays in float"},
       {"--report", &o->report, "Also write a report", "FILE.html", {}, Takes::kFile},
       {"--seed", &o->job.seed, "Chooses the images", "N"},
-      {"--threads", &o->engine.threads, "Threads that decode, and as many that compute; one per core when not given", "N"}};
+      {"--threads", &o->engine.threads,
+       "Threads that decode, and as many that compute; one per core when not given", "N"}};
   o->preprocess.add_to(verb.flags);
   o->engine.add_dump_dir(verb.flags);
   verb.examples = {
