@@ -83,8 +83,8 @@ def int8_model(net, tandem):
 def u8_model(path):
     """The same file with its signed activations stored as u8 with zero point 128: the same values everywhere.
 
-    ONNX Runtime fuses a quantized convolution only where input and output have one type; given our mix of u8 and
-    symmetric s8 it computes most of a mobile network in floating point. This form shows it at its best.
+    ONNX Runtime fuses a quantized convolution only where input and output have one type; given our mix of u8
+    and symmetric s8 it computes most of a mobile network in floating point. This form shows it at its best.
     """
     import numpy
     import onnx
@@ -104,7 +104,8 @@ def u8_model(path):
         if zero.dtype != numpy.int8:
             continue
         name = node.output[0] + ".zero_u8"
-        graph.initializer.append(numpy_helper.from_array((zero.astype(numpy.int16) + 128).astype(numpy.uint8), name))
+        moved = (zero.astype(numpy.int16) + 128).astype(numpy.uint8)
+        graph.initializer.append(numpy_helper.from_array(moved, name))
         for reader in readers[node.output[0]]:
             if reader.op_type != "DequantizeLinear":
                 fail(f"{path}: {reader.name} reads stored integers")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One training step of a linear head (forward, softmax cross-entropy, backward, AdamW): Tandem against torch eager.
+"""One training step of a linear head (forward, softmax cross-entropy, backward, AdamW) against torch eager.
 
-Wants Debian's python3-torch; its best BLAS is libopenblas0-openmp, which is taken where it is installed. Tandem's
-side is exec_bench (cmake --preset release -DTANDEM_BENCH=ON; ninja -C build/release exec_bench). Both take turns;
-torch runs with its default and with foreach updates, on one thread and on all, and its fastest form counts.
+Wants Debian's python3-torch; its best BLAS is libopenblas0-openmp, which is taken where it is installed.
+Tandem's side is exec_bench (cmake --preset release -DTANDEM_BENCH=ON; ninja -C build/release exec_bench). Both
+take turns; torch runs with its default and with foreach updates, on one thread and on all, and its fastest form
+counts.
 """
 import argparse
 import glob
@@ -72,14 +73,17 @@ def tandem_seconds(program, batch, inputs, classes, seconds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.4, help="per engine and round")
-    parser.add_argument("--program", default=os.path.join(common.ROOT, "build", "release", "bin", "exec_bench"))
+    parser.add_argument("--program", help="Tandem's side",
+                        default=os.path.join(common.ROOT, "build", "release", "bin", "exec_bench"))
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
     if not os.access(options.program, os.X_OK):
-        common.fail(f"there is no {options.program}; cmake --preset release -DTANDEM_BENCH=ON, ninja exec_bench", 7)
+        common.fail(f"there is no {options.program}; cmake --preset release -DTANDEM_BENCH=ON, "
+                    "ninja -C build/release exec_bench", 7)
     enter_torch()
     try:
         import torch

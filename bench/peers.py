@@ -4,7 +4,8 @@
 
 Engines take turns (A B C A B C ...), because a shared machine has slow phases: only figures of the same
 round compare. A ratio is the median over the rounds of Tandem's rate by the peer's, with the smallest and
-largest beside it; behind the bar the ratio of the best rounds, which were disturbed least. INT8 is one QDQ file made by `tandem quantize`, read by all; FP32 is the file it came from.
+largest beside it; behind the bar the ratio of the best rounds, which were disturbed least. INT8 is one QDQ
+file made by `tandem quantize`, read by all; FP32 is the file it came from.
 """
 import argparse
 import json
@@ -18,7 +19,8 @@ import common  # noqa: E402
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     many = {"type": lambda text: text.split(",")}
     parser.add_argument("--nets", default=list(common.NETS), metavar="A,B", help="of tools/zoo", **many)
     parser.add_argument("--precisions", default=["int8", "fp32"], metavar="int8,fp32", **many)

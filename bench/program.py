@@ -5,7 +5,7 @@
 start     `tandem run` on one photo, from exec to exit, files in the page cache
 adapt     `tandem adapt` on a folder of photos, decoding included, against a peer that computes the frozen
           backbone anew for every sample and epoch (--peer-ms each)
-memory    `tandem adapt` on parts of Fashion-MNIST: peak anonymous memory, and whether time grows as the images
+memory    `tandem adapt` on parts of Fashion-MNIST: peak anonymous memory, and whether time grows evenly
 """
 import argparse
 import json
@@ -28,8 +28,8 @@ def write_photo(path, width=640, height=480):
     rows = b"".join(bytes((x + y + noise.randrange(40)) % 256 for x in range(width) for _ in range(3))
                     for y in range(height))
     with open(path, "wb") as file:
-        file.write(struct.pack("<2sIHHIIiiHHIIiiII", b"BM", 54 + len(rows), 0, 0, 54, 40, width, height, 1, 24, 0,
-                               len(rows), 2835, 2835, 0, 0) + rows)
+        file.write(struct.pack("<2sIHHIIiiHHIIiiII", b"BM", 54 + len(rows), 0, 0, 54, 40, width, height, 1, 24,
+                               0, len(rows), 2835, 2835, 0, 0) + rows)
 
 
 def run(command):
@@ -68,8 +68,8 @@ def start(options, tandem, scratch):
 
 
 def adapt_command(tandem, data, out, epochs, *more):
-    return [tandem, "adapt", common.float_model("efficientnet_lite0"), "--data", data, "--no-compare-fp32", "--epochs",
-            str(epochs), "-o", out, "-q", *more]
+    return [tandem, "adapt", common.float_model("efficientnet_lite0"), "--data", data, "--no-compare-fp32",
+            "--epochs", str(epochs), "-o", out, "-q", *more]
 
 
 def adapt(options, tandem, scratch):
@@ -86,7 +86,8 @@ def adapt(options, tandem, scratch):
                         "train_count": summary["train_count"], "accuracy_int8": summary["accuracy_int8"]})
         shutil.rmtree(out)
     common.print_table(
-        ["training images", "epochs", "seconds", f"ratio to {options.peer_ms} ms per sample", "peak anonymous", "accuracy"],
+        ["training images", "epochs", "seconds", f"ratio to {options.peer_ms} ms per sample", "peak anonymous",
+         "accuracy"],
         [[r["train_count"], options.epochs, f"{r['seconds']:.2f}", f"{r['ratio']:.1f}",
           f"{r['peak_anonymous_bytes'] / 2**20:.0f} MiB", r["accuracy_int8"]] for r in results])
     return results
@@ -113,7 +114,8 @@ def memory(options, tandem, scratch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["start", "adapt", "memory"])
     parser.add_argument("--data", metavar="PATH", help="adapt: photos; memory: other data than Fashion-MNIST")
     parser.add_argument("--epochs", type=int, default=5)
@@ -127,7 +129,8 @@ def main():
     options = parser.parse_args()
     tandem = common.tandem_program(options.tandem)
     machine = common.machine(tandem)
-    print(f"{machine['cpu']}, {machine['cores']} cores; Tandem: {machine['tandem']}; load {os.getloadavg()[0]:.2f}\n")
+    print(f"{machine['cpu']}, {machine['cores']} cores; Tandem: {machine['tandem']}; "
+          f"load {os.getloadavg()[0]:.2f}\n")
     with tempfile.TemporaryDirectory(prefix="tandem-bench-", dir=os.environ.get("TMPDIR")) as scratch:
         result = {"start": start, "adapt": adapt, "memory": memory}[options.what](options, tandem, scratch)
     common.write_json(options.json, {"machine": machine, "what": options.what, "result": result})
