@@ -76,6 +76,8 @@ Verb inspect_verb();
 Verb quantize_verb();
 Verb report_verb();
 Verb run_verb();
+Verb simulate_verb();
+Verb sweep_verb();
 Verb verify_verb();
 
 // The table of all, with help and completion.

@@ -52,8 +52,9 @@ Verb completion_verb() {
 }  // namespace
 
 std::vector<Verb> all_verbs() {
-  return {doctor_verb(), inspect_verb(), quantize_verb(), run_verb(),  eval_verb(),      verify_verb(),
-          bench_verb(),  adapt_verb(),   report_verb(),   help_verb(), completion_verb()};
+  return {doctor_verb(), inspect_verb(), quantize_verb(),  run_verb(),    eval_verb(),
+          verify_verb(), bench_verb(),   adapt_verb(),     report_verb(), simulate_verb(),
+          sweep_verb(),  help_verb(),    completion_verb()};
 }
 
 }  // namespace tandem::cli
