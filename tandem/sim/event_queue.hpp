@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventQueue: what happens next. A binary heap ordered by time, then by sequence number: few events are pending at once
-// calendar queue by measurement (docs/decisions/006-event-queue.md). Allocates only when more events are
-// pending than ever before.
+// EventQueue: what happens next. A binary heap ordered by time, then by sequence number: few events are pending at
+// once, because queues hold jobs and not events. Allocates only when more events are pending than ever before.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binary heap against a calendar queue (Brown 1988) under the hold model: take the next event, put one back an
-// exponential time later. The calendar lives here only.
+// Binary heap against a calendar queue (Brown 1988) under the hold model: take the next event, put one back after
+// an exponential time. The calendar lives here only.
 #include "tandem/sim/event_queue.hpp"
 
 #include <benchmark/benchmark.h>
