@@ -111,7 +111,8 @@ class GraphReader {
   xir_io::XSubgraph read_subgraph(const xir::Subgraph& subgraph) {
     xir_io::XSubgraph made;
     made.name = subgraph.get_name();
-    if (subgraph.has_attrs()) made.attributes = attributes(*subgraph.get_attrs(), "subgraph '" + made.name + "'");
+    if (subgraph.has_attrs())
+      made.attributes = attributes(*subgraph.get_attrs(), "subgraph '" + made.name + "'");
     if (subgraph.get_children_num() == 0) {
       for (const xir::Op* op : subgraph.get_ops()) made.ops.push_back(indices_.at(op));
       std::sort(made.ops.begin(), made.ops.end());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definitions of the XIR ops "tandem.*": operators that XIR 2.5 lacks. libxir loads this library (OPS_LIBRARY) and
-// writes the definitions into every file, so that such a file opens wherever libxir is. Inputs are what the op of
-// the IR has; the output is what the attributes say.
+// Definitions of the XIR ops "tandem.*": operators that XIR 2.5 lacks. libxir loads this library
+// (OPS_LIBRARY) and writes the definitions into every file, so that such a file opens wherever libxir is.
+// Inputs are what the op of the IR has; the output is what the attributes say.
 #include <mutex>
 #include <utility>
 #include <xir/op/op.hpp>

@@ -70,8 +70,8 @@ class GraphWriter {
     const std::vector<int32_t> shape = inferred.get_shape();
     const std::string dtype = inferred.get_data_type().to_string();
     if (shape != op.tensor.shape) {
-      return unsupported(fmt::format("op '{}' ({}) has shape {} by libxir's rule, and {} here", op.name, op.type,
-                                     shape_text(shape), shape_text(op.tensor.shape)));
+      return unsupported(fmt::format("op '{}' ({}) has shape {} by libxir's rule, and {} here", op.name,
+                                     op.type, shape_text(shape), shape_text(op.tensor.shape)));
     }
     if (inferred.get_name() == op.tensor.name && dtype == op.tensor.dtype && op.tensor.attributes.empty())
       return {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bad models: each gets a message with code kBadInput, or becomes a model with Opaque ops; nothing ends the process.
+// Bad models: each gets a message with code kBadInput, or becomes a model with Opaque ops; nothing ends the
+// process.
 #include <gtest/gtest.h>
 
 #include "tandem/xir_io/xir_io.hpp"
@@ -17,8 +18,8 @@ XOp data(const std::string& name, std::vector<int32_t> shape) {
   return op;
 }
 
-XOp make(const std::string& type, const std::string& name, std::vector<XArgument> arguments, Attributes attributes,
-         std::vector<int32_t> shape) {
+XOp make(const std::string& type, const std::string& name, std::vector<XArgument> arguments,
+         Attributes attributes, std::vector<int32_t> shape) {
   XOp op;
   op.name = name;
   op.type = type;
@@ -63,12 +64,13 @@ TEST(BadFiles, ConstantsOfTheWrongLengthAreRefused) {
 }
 
 TEST(BadFiles, AttributesOfAnotherTypeMakeTheOpOpaque) {
-  const XModel wrong = with({data("x", {1, 4, 4, 2}),
-                             make("fix", "f", {{"input", {0}}},
-                                  {{"fix_point", std::string("five")}, {"bit_width", int32_t{8}}}, {1, 4, 4, 2})});
+  const XModel wrong =
+      with({data("x", {1, 4, 4, 2}),
+            make("fix", "f", {{"input", {0}}},
+                 {{"fix_point", std::string("five")}, {"bit_width", int32_t{8}}}, {1, 4, 4, 2})});
   EXPECT_NE(opaque_reason(wrong).find("fix_point"), std::string::npos);
-  const XModel kernel = with({data("x", {1, 4, 4, 2}),
-                              make("maxpool2d", "p", {{"input", {0}}}, {{"kernel", int32_t{2}}}, {1, 2, 2, 2})});
+  const XModel kernel = with({data("x", {1, 4, 4, 2}), make("maxpool2d", "p", {{"input", {0}}},
+                                                            {{"kernel", int32_t{2}}}, {1, 2, 2, 2})});
   EXPECT_NE(opaque_reason(kernel).find("kernel"), std::string::npos);
 }
 
@@ -81,10 +83,10 @@ TEST(BadFiles, ChannelsThatDoNotAgreeMakeTheConvolutionOpaque) {
   XOp weights = data("w", {2, 3, 3, 7});
   weights.type = "const";
   weights.attributes["data"] = Blob{std::string(2 * 3 * 3 * 7 * 4, '\0')};
-  const XModel model = with({data("x", {1, 8, 8, 2}), weights,
-                             make("conv2d", "c", {{"input", {0}}, {"weights", {1}}},
-                                  {{"kernel", std::vector<int32_t>{3, 3}}, {"stride", std::vector<int32_t>{1, 1}}},
-                                  {1, 6, 6, 2})});
+  const XModel model = with(
+      {data("x", {1, 8, 8, 2}), weights,
+       make("conv2d", "c", {{"input", {0}}, {"weights", {1}}},
+            {{"kernel", std::vector<int32_t>{3, 3}}, {"stride", std::vector<int32_t>{1, 1}}}, {1, 6, 6, 2})});
   EXPECT_NE(opaque_reason(model).find("channels"), std::string::npos);
 }
 

@@ -90,7 +90,8 @@ std::string text_of(const ir::Graph& graph, const ir::Node& node) {
       continue;
     }
     if (is_in_text(graph.value(id))) {
-      copy.inputs.push_back(alone.add_constant(fmt::format("c{}", copy.inputs.size()), graph.value(id).constant));
+      copy.inputs.push_back(
+          alone.add_constant(fmt::format("c{}", copy.inputs.size()), graph.value(id).constant));
       continue;
     }
     ir::Value value;
@@ -177,7 +178,8 @@ Attributes Exporter::fix_attributes(const QuantParams& params) {
           {"round_mode", std::string("DPU_ROUND")}};
 }
 
-uint32_t Exporter::add_const_op(const std::string& name, const Tensor& real, const std::vector<int32_t>& dims) {
+uint32_t Exporter::add_const_op(const std::string& name, const Tensor& real,
+                                const std::vector<int32_t>& dims) {
   XOp op;
   op.name = name;
   op.type = "const";
@@ -236,8 +238,9 @@ uint32_t Exporter::add_transpose(uint32_t from, const std::string& stem, const s
 uint32_t Exporter::plain(ir::ValueId id) {
   Forms& forms = forms_[index_of(id)];
   if (!forms.plain) {
-    forms.plain = value(id).is_constant() ? constant_form(id, Layout::kPlain)
-                                          : add_transpose(*forms.nhwc, value(id).name + ".nchw", {0, 3, 1, 2});
+    forms.plain = value(id).is_constant()
+                      ? constant_form(id, Layout::kPlain)
+                      : add_transpose(*forms.nhwc, value(id).name + ".nchw", {0, 3, 1, 2});
   }
   return *forms.plain;
 }
@@ -245,8 +248,9 @@ uint32_t Exporter::plain(ir::ValueId id) {
 uint32_t Exporter::nhwc(ir::ValueId id) {
   Forms& forms = forms_[index_of(id)];
   if (!forms.nhwc) {
-    forms.nhwc = value(id).is_constant() ? constant_form(id, Layout::kNhwc)
-                                         : add_transpose(*forms.plain, value(id).name + ".nhwc", {0, 2, 3, 1});
+    forms.nhwc = value(id).is_constant()
+                     ? constant_form(id, Layout::kNhwc)
+                     : add_transpose(*forms.plain, value(id).name + ".nhwc", {0, 2, 3, 1});
   }
   return *forms.nhwc;
 }
@@ -291,9 +295,12 @@ Status Exporter::finish(std::vector<Link> chain, Layout layout) {
         op.arguments.push_back({"input", {last}});
     }
     const bool ends = i + 1 == chain.size();
-    if (ends) op.name = made.name;
-    else if (i == 0) op.name = fresh(node_->name.empty() || node_->name == made.name ? made.name + ".op" : node_->name);
-    else op.name = fresh(made.name + "." + link.type);
+    if (ends)
+      op.name = made.name;
+    else if (i == 0)
+      op.name = fresh(node_->name.empty() || node_->name == made.name ? made.name + ".op" : node_->name);
+    else
+      op.name = fresh(made.name + "." + link.type);
     if (i == 0) {
       for (auto& [name, attribute] : kept_attributes()) op.attributes.emplace(name, attribute);
       if (op.name != node_->name) op.attributes["tandem.node"] = node_->name;
@@ -376,7 +383,8 @@ Status Exporter::write_own() {
 Status Exporter::write_opaque(const ir::Opaque& opaque) {
   const auto texts = [&](const char* key) {
     const auto found = opaque.attributes.find(key);
-    const auto* list = found == opaque.attributes.end() ? nullptr : std::get_if<std::vector<std::string>>(&found->second);
+    const auto* list =
+        found == opaque.attributes.end() ? nullptr : std::get_if<std::vector<std::string>>(&found->second);
     return list == nullptr ? std::vector<std::string>() : *list;
   };
   const std::vector<std::string> names = texts("xir.arguments");
@@ -416,7 +424,8 @@ Status Exporter::check_values() const {
 Status Exporter::add_inputs() {
   for (const ir::ValueId id : graph_.inputs) {
     const ir::Value& input = value(id);
-    if (input.shape->rank() == 0) return unsupported(fmt::format("input '{}' is a scalar, which XIR has not", input.name));
+    if (input.shape->rank() == 0)
+      return unsupported(fmt::format("input '{}' is a scalar, which XIR has not", input.name));
     const bool turn = input.shape->rank() == 4 && !is_read_as_nhwc(graph_, id);
     XOp op;
     op.name = input.quant ? fresh(input.name + ".real") : input.name;
@@ -480,7 +489,8 @@ Result<XModel> Exporter::run() {
     node_ = &graph_.node(id);
     Status written = export_node(*this);
     if (!written.ok() && written.error().code() == ErrorCode::kUnsupported) written = write_own();
-    TANDEM_TRY(std::move(written).context(fmt::format("node '{}' ({})", node_->name, ir::describe(node_->op))));
+    TANDEM_TRY(
+        std::move(written).context(fmt::format("node '{}' ({})", node_->name, ir::describe(node_->op))));
   }
   finish_model();
   return std::move(model_);

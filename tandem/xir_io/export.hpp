@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exporter: nodes in topological order, each to one or a few ops of XIR. A value of rank 4 exists in NHWC, plain
-// (as the IR has it), or both; a `transpose` is written when an op asks for the form that is missing.
+// The exporter: nodes in topological order, each to one or a few ops of XIR. A value of rank 4 exists in
+// NHWC, plain (as the IR has it), or both; a `transpose` is written when an op asks for the form that is
+// missing.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How each op of the IR is written where XIR has one like it. Everything that can refuse refuses before the first op
-// is added; what is refused is written in text form instead (Exporter::write_own).
+// How each op of the IR is written where XIR has one like it. Everything that can refuse refuses before the
+// first op is added; what is refused is written in text form instead (Exporter::write_own).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,7 +31,8 @@ std::vector<int32_t> swapped(const std::vector<int64_t>& height_width) {
 
 // kernel, stride, dilation and pad as XIR orders them: width before height, {left, right, top, bottom}.
 Attributes window_attributes(const ir::Window& window, const std::vector<int64_t>& kernel,
-                             const std::vector<int64_t>& begin, const std::vector<int64_t>& end, bool dilation) {
+                             const std::vector<int64_t>& begin, const std::vector<int64_t>& end,
+                             bool dilation) {
   Attributes attributes;
   attributes["kernel"] = swapped(kernel);
   attributes["stride"] = swapped({window.stride(0), window.stride(1)});
@@ -99,8 +100,9 @@ Status write_op(Exporter& out, const ir::Conv& conv) {
   link.attributes = window_attributes(window, window.kernel, resolved.pad_begin, resolved.pad_end, true);
   if (!depthwise) link.attributes["group"] = static_cast<int32_t>(conv.group);
   const uint32_t weights =
-      depthwise ? out.add_constant(out.input(1).name, depthwise_order(*out.input(1).constant, x[1]), out.input(1))
-                : out.nhwc(node.inputs[1]);
+      depthwise
+          ? out.add_constant(out.input(1).name, depthwise_order(*out.input(1).constant, x[1]), out.input(1))
+          : out.nhwc(node.inputs[1]);
   link.arguments = {{"input", {out.nhwc(node.inputs[0])}}, {"weights", {weights}}};
   if (out.has_input(2)) link.arguments.push_back({"bias", {out.plain(node.inputs[2])}});
   link.shape = out.shape(node.outputs[0], Form::kNhwc);
@@ -120,13 +122,15 @@ Status write_op(Exporter& out, const ir::ConvTranspose& conv) {
   }
   ir::ConvTranspose resolved_op = conv;
   resolved_op.window.kernel = {w[2], w[3]};
-  const ir::ResolvedWindow resolved = TANDEM_TRY(ir::resolve_transpose(resolved_op, spatial(*out.input(0).shape)));
+  const ir::ResolvedWindow resolved =
+      TANDEM_TRY(ir::resolve_transpose(resolved_op, spatial(*out.input(0).shape)));
   if (any_negative(resolved.pad_begin) || any_negative(resolved.pad_end)) return no_form("negative pads");
   Link link;
   link.type = depthwise ? "transposed-depthwise-conv2d" : "transposed-conv2d";
   link.attributes = window_attributes(resolved_op.window, resolved_op.window.kernel, resolved.pad_begin,
                                       resolved.pad_end, true);
-  const uint32_t weights = out.add_constant(out.input(1).name, transposed_order(*out.input(1).constant), out.input(1));
+  const uint32_t weights =
+      out.add_constant(out.input(1).name, transposed_order(*out.input(1).constant), out.input(1));
   link.arguments = {{"input", {out.nhwc(node.inputs[0])}}, {"weights", {weights}}};
   if (out.has_input(2)) link.arguments.push_back({"bias", {out.plain(node.inputs[2])}});
   link.shape = out.shape(node.outputs[0], Form::kNhwc);
@@ -139,7 +143,8 @@ Status write_op(Exporter& out, const ir::ConvTranspose& conv) {
 void add_factor(Exporter& out, std::vector<Link>& chain, double factor) {
   const ir::Node& node = out.node();
   if (!out.value(node.outputs[0]).quant || !out.value(node.inputs[0]).quant || factor == 1) return;
-  const uint32_t number = out.add_number(out.value(node.outputs[0]).name + ".factor", static_cast<float>(factor));
+  const uint32_t number =
+      out.add_number(out.value(node.outputs[0]).name + ".factor", static_cast<float>(factor));
   chain.push_back({"mul", {{"input", {number}}}, {}, chain.back().shape});
 }
 
@@ -149,14 +154,16 @@ Status write_op(Exporter& out, const ir::Pool& pool) {
     return no_form("its kind");
   if (pool.window.dilation(0) != 1 || pool.window.dilation(1) != 1) return no_form("dilation");
   const bool average = pool.kind == ir::PoolKind::kAverage;
-  ir::ResolvedWindow resolved = TANDEM_TRY(ir::resolve(pool.window, spatial(*out.input(0).shape), pool.ceil_mode));
+  ir::ResolvedWindow resolved =
+      TANDEM_TRY(ir::resolve(pool.window, spatial(*out.input(0).shape), pool.ceil_mode));
   if (any_negative(resolved.pad_begin)) return no_form("negative pads");
   const Shape& y = *out.value(node.outputs[0]).shape;
   for (size_t i = 0; i < 2; ++i) {
     // Rounding up is padding at the end.
     const int64_t needed = (y[i + 2] - 1) * pool.window.stride(i) + pool.window.kernel[i] -
                            (*out.input(0).shape)[i + 2] - resolved.pad_begin[i];
-    if (needed > resolved.pad_end[i] && average && pool.count_include_pad) return no_form("a divisor of its own");
+    if (needed > resolved.pad_end[i] && average && pool.count_include_pad)
+      return no_form("a divisor of its own");
     resolved.pad_end[i] = std::max(resolved.pad_end[i], needed);
     if (resolved.pad_end[i] < 0) return no_form("negative pads");
     if (resolved.pad_begin[i] >= pool.window.kernel[i] || resolved.pad_end[i] >= pool.window.kernel[i])
@@ -164,7 +171,8 @@ Status write_op(Exporter& out, const ir::Pool& pool) {
   }
   Link link;
   link.type = average ? "avgpool2d" : "maxpool2d";
-  link.attributes = window_attributes(pool.window, pool.window.kernel, resolved.pad_begin, resolved.pad_end, false);
+  link.attributes =
+      window_attributes(pool.window, pool.window.kernel, resolved.pad_begin, resolved.pad_end, false);
   link.attributes["global"] = false;
   if (average) {
     link.attributes["count_include_pad"] = pool.count_include_pad;
@@ -218,8 +226,10 @@ std::optional<std::vector<uint32_t>> nhwc_inputs(Exporter& out) {
   for (const ir::ValueId id : node.inputs) {
     const ir::Value& value = out.value(id);
     const bool vector = is_channel_vector(value) || (value.is_constant() && value.constant->elements() == 1);
-    forms.push_back(vector ? out.add_constant(value.name, value.constant->clone().reshaped(Shape{value.constant->elements()}), value)
-                           : out.nhwc(id));
+    forms.push_back(
+        vector ? out.add_constant(value.name,
+                                  value.constant->clone().reshaped(Shape{value.constant->elements()}), value)
+               : out.nhwc(id));
   }
   return forms;
 }
@@ -460,7 +470,8 @@ Status write_op(Exporter& out, const ir::Requantize&) {
 Status write_op(Exporter& out, const ir::Identity&) {
   const ir::ValueId x = out.node().inputs[0];
   if (out.value(x).is_constant()) return no_form("a constant");
-  const std::optional<uint32_t> plain = out.has_plain(x) ? std::optional<uint32_t>(out.plain(x)) : std::nullopt;
+  const std::optional<uint32_t> plain =
+      out.has_plain(x) ? std::optional<uint32_t>(out.plain(x)) : std::nullopt;
   const std::optional<uint32_t> nhwc = out.has_nhwc(x) ? std::optional<uint32_t>(out.nhwc(x)) : std::nullopt;
   return out.alias(plain, nhwc);
 }
@@ -491,7 +502,8 @@ Status write_op(Exporter&, const T&) {
 }  // namespace
 
 Status export_node(Exporter& out) {
-  return std::visit([&](const auto& op) { return write_op(out, op); }, static_cast<const ir::AnyOp&>(out.node().op));
+  return std::visit([&](const auto& op) { return write_op(out, op); },
+                    static_cast<const ir::AnyOp&>(out.node().op));
 }
 
 }  // namespace tandem::xir_io

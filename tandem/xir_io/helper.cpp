@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting the helper: its input and outputs are files in memory, so nothing can block and nobody has to poll.
+// Starting the helper: its input and outputs are files in memory, so nothing can block and nobody has to
+// poll.
 #include "tandem/xir_io/helper.hpp"
 
 #include <errno.h>
@@ -59,8 +60,8 @@ Result<std::string> content(int fd, size_t limit) {
   return bytes;
 }
 
-// glog's lines look like "F1201 18:20:01.123456 4711 file.cpp:12] text"; the text of the fatal one is the reason,
-// else the last line. Paths of the library's build are left out.
+// glog's lines look like "F1201 18:20:01.123456 4711 file.cpp:12] text"; the text of the fatal one is the
+// reason, else the last line. Paths of the library's build are left out.
 std::string reason_of(std::string_view log) {
   std::string reason, last;
   for (std::string_view line : split(log, '\n')) {
@@ -102,8 +103,16 @@ Result<Answer> run_helper(const std::vector<std::string>& arguments, std::string
   std::vector<char*> argv{const_cast<char*>(path.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  // libxir asks for its plug-in by this variable.
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const std::string plug_in = "OPS_LIBRARY=" + folder + "/libtandem-xir-ops.so";
+  std::vector<char*> environment{const_cast<char*>(plug_in.c_str())};
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!std::string_view(*variable).starts_with("OPS_LIBRARY=")) environment.push_back(*variable);
+  }
+  environment.push_back(nullptr);
   pid_t child = 0;
-  const int error = posix_spawn(&child, path.c_str(), &actions, nullptr, argv.data(), environ);
+  const int error = posix_spawn(&child, path.c_str(), &actions, nullptr, argv.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return io_error(fmt::format("'{}' cannot be started", path)).because(strerror(error));
 
@@ -123,7 +132,8 @@ std::string failure(const Answer& answer) {
     return reason_of(answer.log);
   }
   const int signal = WIFSIGNALED(answer.status) ? WTERMSIG(answer.status) : 0;
-  if (signal == SIGXCPU || signal == SIGKILL || signal == SIGALRM) return "libxir took too long or too much memory";
+  if (signal == SIGXCPU || signal == SIGKILL || signal == SIGALRM)
+    return "libxir took too long or too much memory";
   const std::string reason = reason_of(answer.log);
   return reason.empty() ? fmt::format("libxir crashed on it (signal {})", signal) : "libxir: " + reason;
 }
@@ -138,16 +148,14 @@ Result<std::string> find_helper() {
     candidates.push_back(program.parent_path() / kHelperName);
     candidates.push_back(program.parent_path().parent_path() / "libexec" / "tandem" / kHelperName);
   }
-  const char* path = getenv("PATH");
-  for (const std::string_view folder : split(path == nullptr ? "" : path, ':')) {
-    if (!folder.empty()) candidates.push_back(std::filesystem::path(folder) / kHelperName);
-  }
+  candidates.push_back(std::filesystem::path(TANDEM_HELPER_DIR) /
+                       kHelperName);  // where this build installs it
   for (const std::filesystem::path& candidate : candidates) {
     if (access(candidate.c_str(), X_OK) == 0) return candidate.string();
   }
   return internal_error(fmt::format("the program '{}' is missing", kHelperName))
       .because("XIR models are read and written by a process of their own")
-      .hint("install Tandem with 'make install', or put the program next to this one or on the PATH");
+      .hint("install Tandem with 'make install', or put the program next to this one");
 }
 
 Result<XModel> read_xmodel(std::string_view bytes) {

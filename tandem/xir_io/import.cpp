@@ -73,11 +73,11 @@ bool natural_less(std::string_view a, std::string_view b) {
 // Attributes that the mapping of ops to nodes reads itself.
 bool is_mapped_attribute(std::string_view name) {
   static constexpr std::array<std::string_view, 31> kNames = {
-      "kernel",   "stride",     "dilation",  "pad",           "pad_mode",          "shape",
-      "data",     "data_type",  "axis",      "keep_dims",     "fix_point",         "bit_width",
-      "order",    "round_mode", "if_signed", "alpha",         "nonlinear",         "transpose_a",
-      "device",   "transpose_b", "mode",     "global",        "count_include_pad", "count_include_invalid",
-      "begin",    "end",        "strides",   "type",          "start_axis",        "end_axis",
+      "kernel", "stride",      "dilation",  "pad",       "pad_mode",          "shape",
+      "data",   "data_type",   "axis",      "keep_dims", "fix_point",         "bit_width",
+      "order",  "round_mode",  "if_signed", "alpha",     "nonlinear",         "transpose_a",
+      "device", "transpose_b", "mode",      "global",    "count_include_pad", "count_include_invalid",
+      "begin",  "end",         "strides",   "type",      "start_axis",        "end_axis",
       "scale"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() || name.starts_with("tandem.");
 }
@@ -141,7 +141,8 @@ Tensor permuted(const Tensor& from, const std::vector<int64_t>& perm) {
   for (int64_t i = 0; i < to.elements(); ++i) {
     int64_t source = 0;
     for (size_t d = 0; d < dims.size(); ++d) source += at[d] * strides[static_cast<size_t>(perm[d])];
-    std::memcpy(to.data() + static_cast<size_t>(i) * width, from.data() + static_cast<size_t>(source) * width, width);
+    std::memcpy(to.data() + static_cast<size_t>(i) * width, from.data() + static_cast<size_t>(source) * width,
+                width);
     for (size_t d = dims.size(); d-- > 0;) {
       if (++at[d] < dims[d]) break;
       at[d] = 0;
@@ -229,8 +230,9 @@ std::optional<QuantParams> Importer::params_of(const XOp& op) const {
 
 ir::ValueId Importer::transposed(ir::ValueId from, const std::string& name, std::vector<int64_t> perm) {
   const ir::Value& source = graph_.value(from);
-  if (source.is_constant()) return graph_.add_constant(
-      name, std::make_shared<const Tensor>(permuted(*source.constant, perm)), source.quant);
+  if (source.is_constant())
+    return graph_.add_constant(name, std::make_shared<const Tensor>(permuted(*source.constant, perm)),
+                               source.quant);
   std::vector<int64_t> dims;
   for (const int64_t axis : perm) dims.push_back((*source.shape)[static_cast<size_t>(axis)]);
   ir::Value value;
@@ -253,7 +255,8 @@ ir::ValueId Importer::add_constant(const std::string& name, Tensor tensor, std::
 }
 
 ir::ValueId Importer::integers(const XOp& op, const char* stem, const std::vector<int64_t>& values) {
-  return add_constant(op.name + "." + stem, Tensor::of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values));
+  return add_constant(op.name + "." + stem,
+                      Tensor::of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values));
 }
 
 ir::ValueId Importer::file_form(uint32_t index) {
@@ -295,7 +298,8 @@ ir::Node* Importer::producer_of(uint32_t index) {
 }
 
 bool Importer::unseen(uint32_t index) const {
-  if (readers_[index] != 1 || std::find(outputs_.begin(), outputs_.end(), index) != outputs_.end()) return false;
+  if (readers_[index] != 1 || std::find(outputs_.begin(), outputs_.end(), index) != outputs_.end())
+    return false;
   const auto source = alias_of_.find(index);
   return source == alias_of_.end() || unseen(source->second);
 }
@@ -321,7 +325,8 @@ Status Importer::emit(uint32_t index, ir::Op made, std::vector<ir::ValueId> inpu
     if (id != ir::kNoValue) {
       const ir::Value& value = graph_.value(id);
       info = {true, true, value.dtype, value.shape, value.quant ? nullptr : value.constant.get(), {}};
-      if (info.constant != nullptr && info.constant->dtype() == DType::kI64 && info.constant->shape().rank() <= 1)
+      if (info.constant != nullptr && info.constant->dtype() == DType::kI64 &&
+          info.constant->shape().rank() <= 1)
         info.ints = *to_int64s(*info.constant);
     }
     infos.push_back(std::move(info));
@@ -384,8 +389,10 @@ Status Importer::import_const(uint32_t index) {
 Status Importer::import_data(uint32_t index) {
   const XOp& source = op(index);
   const auto* own = find<std::string>(source.attributes, "tandem.dtype");
-  const std::optional<DType> dtype = own != nullptr ? dtype_from_string(*own) : dtype_from(source.tensor.dtype);
-  if (!dtype) return bad_input(fmt::format("input '{}' has elements of type {}", source.name, source.tensor.dtype));
+  const std::optional<DType> dtype =
+      own != nullptr ? dtype_from_string(*own) : dtype_from(source.tensor.dtype);
+  if (!dtype)
+    return bad_input(fmt::format("input '{}' has elements of type {}", source.name, source.tensor.dtype));
   const auto* layout = find<std::string>(source.attributes, "tandem.layout");
   const bool nchw = layout != nullptr && *layout == "NCHW" && rank4(index);
   ir::Value value;
@@ -412,8 +419,9 @@ Status Importer::import_fix(uint32_t index) {
   }
   if (round_mode(source) != "DPU_ROUND" && !told_rounding_) {
     told_rounding_ = true;
-    notice(fmt::format("'{}' and perhaps others were quantized with {}; here they round as the DPU does, half up",
-                       source.name, round_mode(source)));
+    notice(fmt::format(
+        "'{}' and perhaps others were quantized with {}; here they round as the DPU does, half up",
+        source.name, round_mode(source)));
   }
   const Forms forms = forms_[input];
   const bool one_form = (forms.file == ir::kNoValue) != (forms.nchw == ir::kNoValue);
@@ -522,18 +530,22 @@ void Importer::collect_outputs() {
       const auto found = by_name.find(name);
       if (found == by_name.end()) continue;
       // In a compiled file what is behind the returned tensor (its conversion to float) is what a user gets.
-      if (readers_[found->second] == 0) outputs_.push_back(found->second);
+      if (readers_[found->second] == 0)
+        outputs_.push_back(found->second);
       else if (std::string_view(key) == "tandem.outputs" || report_.kind != FileKind::kCompiled)
         outputs_.push_back(found->second);
     }
   }
   std::vector<uint32_t> tails;
   for (uint32_t i = 0; i < model_.ops.size(); ++i) {
-    if (readers_[i] == 0 && std::find(outputs_.begin(), outputs_.end(), i) == outputs_.end()) tails.push_back(i);
+    if (readers_[i] == 0 && std::find(outputs_.begin(), outputs_.end(), i) == outputs_.end())
+      tails.push_back(i);
   }
-  std::stable_sort(tails.begin(), tails.end(),
-                   [&](uint32_t a, uint32_t b) { return natural_less(op(a).tensor.name, op(b).tensor.name); });
-  if (outputs_.empty() || report_.kind == FileKind::kCompiled) outputs_.insert(outputs_.end(), tails.begin(), tails.end());
+  std::stable_sort(tails.begin(), tails.end(), [&](uint32_t a, uint32_t b) {
+    return natural_less(op(a).tensor.name, op(b).tensor.name);
+  });
+  if (outputs_.empty() || report_.kind == FileKind::kCompiled)
+    outputs_.insert(outputs_.end(), tails.begin(), tails.end());
 }
 
 Status Importer::choose_outputs() {
@@ -570,7 +582,8 @@ void Importer::read_parameters(const XSubgraph& subgraph) {
   const auto* registers = find<std::map<std::string, Blob>>(subgraph.attributes, "reg_id_to_parameter_value");
   const auto* device = find<std::string>(subgraph.attributes, "dpu_name");
   // Other DPUs have their weights in an order of their own.
-  if (registers != nullptr && registers->count("REG_0") > 0 && device != nullptr && device->starts_with("DPUCZDX8G")) {
+  if (registers != nullptr && registers->count("REG_0") > 0 && device != nullptr &&
+      device->starts_with("DPUCZDX8G")) {
     std::vector<const XSubgraph*> all{&subgraph};
     for (size_t i = 0; i < all.size(); ++i) {
       for (const uint32_t index : all[i]->ops) parameters_[index] = registers->at("REG_0").bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The importer: ops of XIR in order, each to one node. Every op's result exists in the file's layout, in NCHW, or
-// in both; a Transpose is made when an op asks for the form that is missing.
+// The importer: ops of XIR in order, each to one node. Every op's result exists in the file's layout, in
+// NCHW, or in both; a Transpose is made when an op asks for the form that is missing.
 #pragma once
 
 #include <map>
@@ -40,8 +40,8 @@ class Importer {
   ir::ValueId integers(const XOp& op, const char* stem, const std::vector<int64_t>& values);
 
   enum class Layout { kFile, kNchw };
-  // One node whose output is the op's result in that layout, with the params its tensor states (compiled files).
-  // Error kUnsupported when the IR's shape rule and the file disagree.
+  // One node whose output is the op's result in that layout, with the params its tensor states (compiled
+  // files). Error kUnsupported when the IR's shape rule and the file disagree.
   Status emit(uint32_t index, ir::Op op, std::vector<ir::ValueId> inputs, Layout layout);
   // The op's result is another op's result: the file's `index` has no node of its own.
   void alias(uint32_t index, uint32_t source, bool rename);
@@ -77,14 +77,14 @@ class Importer {
   ir::Graph graph_;
   LoadReport report_;
   std::vector<Forms> forms_;
-  std::vector<uint32_t> readers_;          // how many ops read each
-  std::vector<uint32_t> outputs_;          // ops whose results the graph gives
+  std::vector<uint32_t> readers_;  // how many ops read each
+  std::vector<uint32_t> outputs_;  // ops whose results the graph gives
   std::map<uint32_t, uint32_t> alias_of_;
   std::map<uint32_t, Constant> constants_;
   std::map<uint32_t, std::string_view> parameters_;  // per op: the bytes of its subgraph's REG_0
   std::map<uint32_t, std::string> node_of_;
-  std::map<std::string, ir::NodeId> own_nodes_;             // "tandem.*" ops by the name of their node
-  std::set<std::pair<std::string, int32_t>> forms_taken_;   // outputs of them that an op stands for
+  std::map<std::string, ir::NodeId> own_nodes_;            // "tandem.*" ops by the name of their node
+  std::set<std::pair<std::string, int32_t>> forms_taken_;  // outputs of them that an op stands for
   std::map<std::string, Json> kept_;
   bool told_rounding_ = false;
 };
@@ -93,10 +93,11 @@ using ImportFunction = Status (*)(Importer&, uint32_t index);
 // Null for a type that is not known.
 ImportFunction find_importer(std::string_view type);
 
-// fix_point, bit_width and if_signed as params; error kUnsupported for those that have no such form. round_mode is
-// that of a simulation: the DPU rounds half up.
+// fix_point, bit_width and if_signed as params; error kUnsupported for those that have no such form.
+// round_mode is that of a simulation: the DPU rounds half up.
 Result<QuantParams> params_from(const Attributes& attributes);
 // {width, height} of the file as {height, width}; error unless there are two.
-Result<std::vector<int64_t>> pair_of(const XOp& op, std::string_view name, std::optional<int32_t> fallback = {});
+Result<std::vector<int64_t>> pair_of(const XOp& op, std::string_view name,
+                                     std::optional<int32_t> fallback = {});
 
 }  // namespace tandem::xir_io

@@ -34,8 +34,10 @@ Result<ir::Window> window_of(const XOp& op) {
   window.strides = TANDEM_TRY(pair_of(op, "stride", 1));
   window.dilations = TANDEM_TRY(pair_of(op, "dilation", 1));
   const std::string mode = text_of(op, "pad_mode", "FLOOR");
-  if (mode == "SAME") window.auto_pad = ir::AutoPad::kSameUpper;
-  else if (mode == "VALID") window.auto_pad = ir::AutoPad::kValid;
+  if (mode == "SAME")
+    window.auto_pad = ir::AutoPad::kSameUpper;
+  else if (mode == "VALID")
+    window.auto_pad = ir::AutoPad::kValid;
   else if (mode != "FLOOR" && mode != "CEIL")
     return unsupported(fmt::format("its pad_mode '{}' is not known", mode));
   std::vector<int64_t> pad = list_of(op, "pad");
@@ -228,8 +230,10 @@ Status import_relu6(Importer& in, uint32_t index) {
 bool is_dpu_factor(Importer& in, uint32_t op_index, uint32_t factor) {
   const Result<Importer::Constant> constant = in.constant(factor);
   const ir::Node* node = in.producer_of(op_index);
-  if (!constant.ok() || node == nullptr || constant->tensor->elements() != 1 || !in.unseen(op_index)) return false;
-  const Tensor real = constant->quant ? dequantize(*constant->tensor, *constant->quant) : constant->tensor->clone();
+  if (!constant.ok() || node == nullptr || constant->tensor->elements() != 1 || !in.unseen(op_index))
+    return false;
+  const Tensor real =
+      constant->quant ? dequantize(*constant->tensor, *constant->quant) : constant->tensor->clone();
   if (real.dtype() != DType::kF32) return false;
   const double given = static_cast<double>(real.as<float>()[0]);
   double expected = 0;
@@ -262,7 +266,8 @@ ir::BinaryKind binary_kind_of(const XOp& op) {
 }
 
 // Inputs of an op with broadcasting. A vector over the channels counts as rank 4 when it is constant.
-Result<std::vector<ir::ValueId>> broadcast_inputs(Importer& in, const std::vector<uint32_t>& inputs, Layout& layout) {
+Result<std::vector<ir::ValueId>> broadcast_inputs(Importer& in, const std::vector<uint32_t>& inputs,
+                                                  Layout& layout) {
   bool any_nchw = false, all_fit = true;
   for (const uint32_t i : inputs) {
     any_nchw = any_nchw || (in.rank4(i) && in.has_nchw(i));
@@ -279,8 +284,8 @@ Result<std::vector<ir::ValueId>> broadcast_inputs(Importer& in, const std::vecto
     const Importer::Constant constant = TANDEM_TRY(in.constant(i));
     const int64_t n = constant.tensor->elements();
     forms.push_back(n == 1 ? in.file_form(i)
-                           : in.add_constant(constant.name,
-                                             constant.tensor->clone().reshaped(Shape{n, 1, 1}), constant.quant));
+                           : in.add_constant(constant.name, constant.tensor->clone().reshaped(Shape{n, 1, 1}),
+                                             constant.quant));
   }
   return forms;
 }
@@ -332,8 +337,8 @@ Status import_concat(Importer& in, uint32_t index) {
   const Layout layout = layout_for(in, inputs);
   std::vector<ir::ValueId> forms;
   for (const uint32_t i : inputs) forms.push_back(form_of(in, i, layout));
-  return in.emit(index, ir::Concat{layout == Layout::kNchw ? nchw_axis(file_axis) : file_axis}, std::move(forms),
-                 layout);
+  return in.emit(index, ir::Concat{layout == Layout::kNchw ? nchw_axis(file_axis) : file_axis},
+                 std::move(forms), layout);
 }
 
 // Reshape, flatten, squeeze: the result's shape says it all.
@@ -416,7 +421,8 @@ Status import_matmul(Importer& in, uint32_t index) {
     gemm.trans_b = tb;
     return in.emit(index, gemm, std::move(forms), Layout::kFile);
   }
-  if (ta || tb || biased) return unsupported("it transposes, or adds a bias to, inputs of more than two dimensions");
+  if (ta || tb || biased)
+    return unsupported("it transposes, or adds a bias to, inputs of more than two dimensions");
   return in.emit(index, ir::MatMul{}, std::move(forms), Layout::kFile);
 }
 
@@ -438,13 +444,14 @@ Status import_resize(Importer& in, uint32_t index) {
   const uint32_t x = TANDEM_TRY(in.only(op, "input"));
   const std::string mode = text_of(op, "mode", "");
   if (!in.rank4(x)) return unsupported("its input does not have four dimensions");
-  if (mode != "NEAREST" && mode != "BILINEAR") return unsupported(fmt::format("its mode '{}' is not known", mode));
+  if (mode != "NEAREST" && mode != "BILINEAR")
+    return unsupported(fmt::format("its mode '{}' is not known", mode));
   ir::Resize resize;
   resize.mode = mode == "NEAREST" ? ir::ResizeMode::kNearest : ir::ResizeMode::kLinear;
   resize.nearest = ir::NearestRule::kFloor;
-  resize.coordinates = flag_of(op, "align_corners", false)         ? ir::CoordinateRule::kAlignCorners
+  resize.coordinates = flag_of(op, "align_corners", false)        ? ir::CoordinateRule::kAlignCorners
                        : flag_of(op, "half_pixel_centers", false) ? ir::CoordinateRule::kHalfPixel
-                                                                   : ir::CoordinateRule::kAsymmetric;
+                                                                  : ir::CoordinateRule::kAsymmetric;
   if (resize.mode == ir::ResizeMode::kNearest && resize.coordinates != ir::CoordinateRule::kAsymmetric)
     return unsupported("nearest neighbours at pixel centres or aligned corners are not known for certain");
   const std::vector<int32_t>& s = op.tensor.shape;

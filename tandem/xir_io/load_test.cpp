@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading real files of several Vitis AI releases. The strongest judge of what ops mean here: a graph that the
-// quantizer wrote and the file that AMD's compiler made of it must give the same integers.
+// Reading real files of several Vitis AI releases. The strongest judge of what ops mean here: a graph that
+// the quantizer wrote and the file that AMD's compiler made of it must give the same integers.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -94,7 +94,8 @@ TEST(Load, CompiledWeightsAreThoseOfTheirSource) {
     EXPECT_EQ(*value.quant, *theirs.quant) << value.name;
     ASSERT_EQ(value.constant->shape(), theirs.constant->shape()) << value.name;
     ++compared;
-    differing += std::memcmp(value.constant->data(), theirs.constant->data(), value.constant->size_bytes()) != 0;
+    differing +=
+        std::memcmp(value.constant->data(), theirs.constant->data(), value.constant->size_bytes()) != 0;
   }
   EXPECT_EQ(compared, 46);
   EXPECT_EQ(differing, 0);
@@ -106,7 +107,8 @@ TEST(Load, TheCompiledFileComputesWhatItsSourceDoes) {
   const Result<LoadedModel> compiled = load_model(folder + "/vitisai_pointpillars_zcu102_kv260_v25.xmodel");
   ASSERT_TRUE(source.ok() && compiled.ok());
   const std::string rpn = kNet + "RPN_rpn__Conv2d_conv_";
-  const std::vector<std::string> heads = {rpn + "box__486_fix", rpn + "cls__496_fix", rpn + "dir_cls__514_fix"};
+  const std::vector<std::string> heads = {rpn + "box__486_fix", rpn + "cls__496_fix",
+                                          rpn + "dir_cls__514_fix"};
   Rng rng(3);
   // 64 channels on a grid of 32 x 24 instead of 496 x 432.
   std::vector<std::string> in_nchw;  // the source's outputs are turned to NHWC; these are they before

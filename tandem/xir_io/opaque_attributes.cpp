@@ -26,22 +26,18 @@ ir::AttributeMap to_opaque(const Attributes& attributes, std::vector<std::string
       types.push_back(name + "=" + type);
       made[name] = std::move(value);
     };
-    std::visit(Overload{[&](bool v) { typed("bool", int64_t{v}); },
-                        [&](int32_t v) { made[name] = int64_t{v}; },
-                        [&](uint32_t v) { typed("u32", int64_t{v}); },
-                        [&](int64_t v) { typed("i64", v); },
-                        [&](uint64_t v) { typed("u64", std::bit_cast<int64_t>(v)); },
-                        [&](float v) { made[name] = double{v}; },
-                        [&](double v) { typed("f64", v); },
-                        [&](const std::string& v) { made[name] = v; },
-                        [&](const Blob& v) { typed("bytes", v.bytes); },
-                        [&](const std::vector<int32_t>& v) {
-                          made[name] = std::vector<int64_t>(v.begin(), v.end());
-                        },
-                        [&](const std::vector<float>& v) { made[name] = std::vector<double>(v.begin(), v.end()); },
-                        [&](const std::vector<std::string>& v) { made[name] = v; },
-                        [&](const auto&) { typed("packed", packed(attribute)); }},
-               attribute);
+    std::visit(
+        Overload{
+            [&](bool v) { typed("bool", int64_t{v}); }, [&](int32_t v) { made[name] = int64_t{v}; },
+            [&](uint32_t v) { typed("u32", int64_t{v}); }, [&](int64_t v) { typed("i64", v); },
+            [&](uint64_t v) { typed("u64", std::bit_cast<int64_t>(v)); },
+            [&](float v) { made[name] = double{v}; }, [&](double v) { typed("f64", v); },
+            [&](const std::string& v) { made[name] = v; }, [&](const Blob& v) { typed("bytes", v.bytes); },
+            [&](const std::vector<int32_t>& v) { made[name] = std::vector<int64_t>(v.begin(), v.end()); },
+            [&](const std::vector<float>& v) { made[name] = std::vector<double>(v.begin(), v.end()); },
+            [&](const std::vector<std::string>& v) { made[name] = v; },
+            [&](const auto&) { typed("packed", packed(attribute)); }},
+        attribute);
   }
   return made;
 }
@@ -60,17 +56,25 @@ Result<Attributes> from_opaque(const ir::AttributeMap& attributes, const std::ve
     const std::string type = found == type_of.end() ? "" : found->second;
     const bool fits = std::visit(
         Overload{[&](int64_t v) {
-                   if (type == "bool") made[name] = v != 0;
-                   else if (type == "u32") made[name] = static_cast<uint32_t>(v);
-                   else if (type == "i64") made[name] = v;
-                   else if (type == "u64") made[name] = std::bit_cast<uint64_t>(v);
-                   else if (v < INT32_MIN || v > INT32_MAX) made[name] = v;
-                   else made[name] = static_cast<int32_t>(v);
+                   if (type == "bool")
+                     made[name] = v != 0;
+                   else if (type == "u32")
+                     made[name] = static_cast<uint32_t>(v);
+                   else if (type == "i64")
+                     made[name] = v;
+                   else if (type == "u64")
+                     made[name] = std::bit_cast<uint64_t>(v);
+                   else if (v < INT32_MIN || v > INT32_MAX)
+                     made[name] = v;
+                   else
+                     made[name] = static_cast<int32_t>(v);
                    return true;
                  },
                  [&](double v) {
-                   if (type == "f64") made[name] = v;
-                   else made[name] = static_cast<float>(v);
+                   if (type == "f64")
+                     made[name] = v;
+                   else
+                     made[name] = static_cast<float>(v);
                    return true;
                  },
                  [&](const std::string& v) {
@@ -99,8 +103,7 @@ Result<Attributes> from_opaque(const ir::AttributeMap& attributes, const std::ve
                    made[name] = v;
                    return true;
                  },
-                 [](const ConstTensor&) { return false; },
-                 [](const ir::EncodedAttribute&) { return false; }},
+                 [](const ConstTensor&) { return false; }, [](const ir::EncodedAttribute&) { return false; }},
         value);
     if (!fits) return bad_input(fmt::format("attribute '{}' of an XIR op is damaged", name));
   }

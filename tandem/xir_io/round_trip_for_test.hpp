@@ -19,15 +19,16 @@ inline std::vector<Tensor> inputs_for(const ir::Graph& graph, const ir::Graph& o
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < given.size(); ++i) {
     const ir::Value& value = original.value(original.inputs[i]);
-    const bool dequantized = value.quant && given[i].dtype() == value.quant->dtype &&
-                             !graph.value(graph.inputs[i]).quant;
+    const bool dequantized =
+        value.quant && given[i].dtype() == value.quant->dtype && !graph.value(graph.inputs[i]).quant;
     inputs.push_back(dequantized ? dequantize(given[i], *value.quant) : given[i].clone());
   }
   return inputs;
 }
 
 inline ::testing::AssertionResult same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  if (a.size() != b.size()) return ::testing::AssertionFailure() << a.size() << " and " << b.size() << " outputs";
+  if (a.size() != b.size())
+    return ::testing::AssertionFailure() << a.size() << " and " << b.size() << " outputs";
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i].dtype() != b[i].dtype() || !(a[i].shape() == b[i].shape())) {
       return ::testing::AssertionFailure() << "output " << i << " is " << b[i].shape().to_string()
@@ -70,8 +71,10 @@ inline RoundTrips round_trip_op_table(const std::function<bool(size_t)>& through
     EXPECT_TRUE(back->report.opaque_ops.empty()) << back->report.opaque_ops[0];
     const Result<std::vector<Tensor>> actual =
         ref::run(back->graph, inputs_for(back->graph, built.graph, built.inputs));
-    if (!actual.ok()) ADD_FAILURE() << actual.error().message();
-    else EXPECT_TRUE(same_bits(*expected, *actual));
+    if (!actual.ok())
+      ADD_FAILURE() << actual.error().message();
+    else
+      EXPECT_TRUE(same_bits(*expected, *actual));
     ++trips.done;
   }
   return trips;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing and reading back: every case of the op table becomes XIR and gives the same bits in ref afterwards. Here
-// most of them stay in neutral form; round_trip_slow_test.cpp sends all of them through libxir.
+// Writing and reading back: every case of the op table becomes XIR and gives the same bits in ref afterwards.
+// Here most of them stay in neutral form; round_trip_slow_test.cpp sends all of them through libxir.
 #include "tandem/xir_io/round_trip_for_test.hpp"
 
 namespace tandem::xir_io {

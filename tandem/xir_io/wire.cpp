@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exchange form of XModel: little-endian numbers, lengths before contents, and a tag before every attribute.
+// The exchange form of XModel: little-endian numbers, lengths before contents, and a tag before every
+// attribute.
 #include <bit>
 #include <cstring>
 #include <type_traits>
@@ -241,8 +242,8 @@ Result<XModel> from_wire(std::string_view bytes) {
 }
 
 bool looks_like_xmodel(std::string_view bytes) {
-  // The outer message: 1 the name, 5 the ops, 6 to 11 and 101 the rest, all of them length-delimited. In ONNX 1
-  // and 5 are numbers.
+  // The outer message: 1 the name, 5 the ops, 6 to 11 and 101 the rest, all of them length-delimited. In ONNX
+  // 1 and 5 are numbers.
   bool seen = false;
   size_t at = 0;
   const auto varint = [&](uint64_t& value) {

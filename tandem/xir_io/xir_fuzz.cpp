@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading of untrusted models: bytes of files go through the helper, bytes in exchange form through the importer.
-// What loads must verify, and must be writable again or be refused with a message.
+// Reading of untrusted models: bytes of files go through the helper, bytes in exchange form through the
+// importer. What loads must verify, and must be writable again or be refused with a message.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

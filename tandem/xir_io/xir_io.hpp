@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// XIR models (.xmodel of Vitis AI) to ir::Graph and back. `fix` ops become QuantParams on values on the way in and
-// `fix` ops on the way out. docs/xir.md says what is kept. Nothing in a file can crash the process.
+// XIR models (.xmodel of Vitis AI) to ir::Graph and back. `fix` ops become QuantParams on values on the way
+// in and `fix` ops on the way out. docs/xir.md says what is kept. Nothing in a file can crash the process.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@
 
 namespace tandem::xir_io {
 
-// Metadata keys of graphs that come from XIR: attributes that the ops of the IR have no place for, by node, and
-// the subgraphs with their devices.
+// Metadata keys of graphs that come from XIR: attributes that the ops of the IR have no place for, by node,
+// and the subgraphs with their devices.
 inline constexpr const char* kAttributesKey = "tandem.xir.attributes";
 inline constexpr const char* kSubgraphsKey = "tandem.xir.subgraphs";
 
@@ -30,7 +30,7 @@ struct LoadReport {
   std::string producer;              // "Vitis AI compiler xcompiler.2.5.0 for DPUCZDX8G_ISA1_B4096", or less
   std::string content_hash;          // of the file's content, whatever the order it was written in
   std::vector<std::string> notices;  // sentences for a person
-  std::vector<std::string> opaque_ops;  // "xir::type (node 'name'): reason"
+  std::vector<std::string> opaque_ops;         // "xir::type (node 'name'): reason"
   std::map<std::string, std::string> devices;  // of nodes, where the file has placed them
 };
 
@@ -39,13 +39,14 @@ struct LoadedModel {
   LoadReport report;
 };
 
-// The graph is inferred and verified. Inputs and outputs have the file's layout (NHWC, mostly), inside it is NCHW.
+// The graph is inferred and verified. Inputs and outputs have the file's layout (NHWC, mostly), inside it is
+// NCHW.
 Result<LoadedModel> load_model(const std::string& path);
 Result<LoadedModel> load_model_bytes(std::string_view bytes);
 Result<LoadedModel> import_model(const XModel& model);
 
-// Precondition: the graph verifies. Error kUnsupported names what XIR cannot say: dynamic shapes other than the
-// batch (which becomes 1), params that are not pow2.
+// Precondition: the graph verifies. Error kUnsupported names what XIR cannot say: dynamic shapes other than
+// the batch (which becomes 1), params that are not pow2.
 Result<XModel> export_model(const ir::Graph& graph);
 Result<std::string> to_bytes(const ir::Graph& graph);
 // Appears under its name only when complete.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// XModel: what an .xmodel file says, in neutral form, free of libxir: ops in topological order, named arguments,
-// attributes of tensors, ops, subgraphs and the graph.
+// XModel: what an .xmodel file says, in neutral form, free of libxir: ops in topological order, named
+// arguments, attributes of tensors, ops, subgraphs and the graph.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,8 @@ struct XModel {
 
 // The form in which the helper program and this library exchange models.
 std::string to_wire(const XModel& model);
-// Nothing in the bytes is trusted: counts are checked against what is left, indices against the ops before them.
+// Nothing in the bytes is trusted: counts are checked against what is left, indices against the ops before
+// them.
 Result<XModel> from_wire(std::string_view bytes);
 
 // SHA-256 over names, types, attributes and connections, in an order that does not depend on how a file was

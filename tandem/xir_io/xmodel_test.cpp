@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The neutral form and the helper program: what goes through libxir comes back the same, what libxir aborts on is
-// an error.
+// The neutral form and the helper program: what goes through libxir comes back the same, what libxir aborts
+// on is an error.
 #include <gtest/gtest.h>
 
 #include "tandem/base/file.hpp"
@@ -127,10 +127,9 @@ TEST(Helper, TurnsAbortsIntoErrors) {
 TEST(Helper, KeepsRealFiles) {
   const auto folder = testing::shared_path("xmodels");
   if (!folder) GTEST_SKIP() << "the shared models are not here";
-  for (const char* name :
-       {"dpupynq_mnist_classifier", "vitisai_VoxelNet_int", "vitisai_densebox_vck190",
-        "vitisai_pointpillars_zcu102_kv260_v25", "vitisai_tf2_custom_op_vck190",
-        "vitisai_tf2_custom_op_zcu102_kv260_v25"}) {
+  for (const char* name : {"dpupynq_mnist_classifier", "vitisai_VoxelNet_int", "vitisai_densebox_vck190",
+                           "vitisai_pointpillars_zcu102_kv260_v25", "vitisai_tf2_custom_op_vck190",
+                           "vitisai_tf2_custom_op_zcu102_kv260_v25"}) {
     SCOPED_TRACE(name);
     const Result<std::string> bytes = read_file(fmt::format("{}/{}.xmodel", *folder, name));
     ASSERT_TRUE(bytes.ok());
