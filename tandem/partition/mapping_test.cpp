@@ -256,13 +256,13 @@ TEST(Mapping, EveryReasonHasOneRow) {
 // docs/mapping.md: UPDATE_GOLDEN=1 writes it again.
 TEST(Mapping, TheDocumentIsTheTable) {
   std::string page =
-      "# What a DPU takes, and the reasons why not\n\n"
-      "Written by `UPDATE_GOLDEN=1 partition_tests --gtest_filter='Mapping.TheDocumentIsTheTable'` from the "
-      "table in\n"
-      "`tandem/partition/mapping.cpp`. `tandem inspect MODEL --target B4096` names the reason, the limit of "
-      "the target and\n"
-      "the actual value for every node that stays on the CPU. Limits come from the target's own description\n"
-      "(libtarget-factory 2.5); the rules are those of DPUCZDX8G with ISA 1.\n\n"
+      "# What a DPU takes, and the reasons why not\n"
+      "\n"
+      "Written by `UPDATE_GOLDEN=1 partition_tests --gtest_filter='Mapping.TheDocumentIsTheTable'` from the table in\n"
+      "`tandem/partition/mapping.cpp`. `map_to_dpu()` names the reason, the limit of the target and the actual value for every node\n"
+      "that stays on the CPU. Limits come from the target's own description\n"
+      "(libtarget-factory 2.5); the rules are those of DPUCZDX8G with ISA 1.\n"
+      "\n"
       "| reason | what must hold | what helps |\n|---|---|---|\n";
   for (const ReasonInfo& info : reason_table())
     page += fmt::format("| {} | {} | {} |\n", info.code, info.rule, info.fix);
