@@ -82,8 +82,9 @@ Verb quantize_verb() {
   Verb verb{"quantize", "make an INT8 model from one in floating point and a few hundred images"};
   verb.description =
       "Folds BatchNorm, chooses scales from what the images make of every value, and writes ONNX with "
-      "quantize and "
-      "dequantize pairs. The file carries preprocessing and labels of the model.";
+      "quantize and dequantize pairs. The file carries preprocessing and labels of the model. In pow2 the "
+      "power of two of each tensor is then tried one step up and one down, and stays where the outputs on a "
+      "few of the images change least.";
   verb.flags = {
       required({"MODEL", &o->job.model, "An ONNX file in floating point"}),
       required({"--calib",

@@ -7,13 +7,12 @@
 #include <set>
 
 #include "tandem/base/file.hpp"
-#include "tandem/data/loader.hpp"
 #include "tandem/jobs/own_classifier.hpp"
+#include "tandem/jobs/quantize_on_images.hpp"
 #include "tandem/onnx_io/onnx_io.hpp"
 #include "tandem/partition/classifier.hpp"
 #include "tandem/partition/extract.hpp"
 #include "tandem/passes/pass_runner.hpp"
-#include "tandem/quant/quantize.hpp"
 
 namespace tandem::jobs {
 namespace {
@@ -107,35 +106,18 @@ Result<QuantizedBackbone> quantize_backbone(const FloatBackbone& backbone, const
                                             const data::Dataset& calibration,
                                             const QuantizeBackboneOptions& options, const JobHooks& hooks) {
   if (auto found = find_quantized(options)) return std::move(*found);
-  Progress progress = hooks.start("calibrate", calibration.samples.size(), "images");
-  data::LoaderOptions loading;
-  loading.batch = model.micro_batch;
-  loading.threads = static_cast<size_t>(std::max(1, options.threads));
-  loading.layout = model.preprocess.layout;
-  loading.strict = options.strict;
-  loading.cancel = hooks.cancel;
-  data::BatchLoader loader(calibration, model.preprocess, loading);
-  const quant::BatchSource source = [&]() -> Result<std::optional<Tensor>> {
-    std::optional<data::Batch> batch = TANDEM_TRY(loader.next());
-    if (!batch) return std::optional<Tensor>();
-    return std::optional<Tensor>(std::move(batch->images));
-  };
-  quant::CalibrateOptions calibrating;
-  calibrating.threads = options.threads;
-  calibrating.only_extremes = options.method == quant::RangeMethod::kMinMax;
-  calibrating.cancel = hooks.cancel;
-  calibrating.progress = [&](int64_t images) { progress.update(static_cast<uint64_t>(images)); };
-  const quant::Calibration seen = TANDEM_TRY(quant::calibrate(backbone.graph, source, calibrating));
-  progress.finish();
-  quant::QuantizeOptions quantizing;
-  quantizing.scheme = options.scheme;
-  quantizing.method = options.method;
-  quantizing.keep_float.insert(backbone.float_nodes.begin(), backbone.float_nodes.end());
-  quant::Quantized made = TANDEM_TRY(quant::quantize(backbone.graph, seen, quantizing));
+  QuantizeOnImagesOptions on_images;
+  on_images.threads = options.threads;
+  on_images.strict = options.strict;
+  on_images.quantize.scheme = options.scheme;
+  on_images.quantize.method = options.method;
+  on_images.quantize.keep_float.insert(backbone.float_nodes.begin(), backbone.float_nodes.end());
+  QuantizedOnImages on = TANDEM_TRY(quantize_on_images(backbone.graph, model, calibration, on_images, hooks));
+  quant::Quantized& made = on.made;
   made.graph.metadata[kRunKey] = options.key;
   const std::string bytes =
       TANDEM_TRY(onnx_io::to_bytes(made.graph).context("writing the quantized backbone"));
-  const Json report = report_of(made.report, seen.images);
+  const Json report = report_of(made.report, on.images);
   TANDEM_TRY(write_file(report_path(options.file), report.dump(1) + "\n"));
   TANDEM_TRY(write_file(options.file, bytes));
   QuantizedBackbone result;

@@ -7,6 +7,7 @@
 
 #include "tandem/base/hash.hpp"
 #include "tandem/onnx_io/onnx_io.hpp"
+#include "tandem/passes/rewrites.hpp"
 
 namespace tandem::jobs {
 namespace {
@@ -98,6 +99,21 @@ Status check_agreement(const ir::Value& input, const data::Preprocess& p) {
   return {};
 }
 
+// Exported in the middle of training, but here to be used.
+Status freeze(ImageModel& model) {
+  const auto& nodes = model.graph.nodes();
+  const bool training = std::any_of(nodes.begin(), nodes.end(), [](const ir::Node& node) {
+    const auto* op = std::get_if<ir::BatchNorm>(&node.op);
+    return op != nullptr && op->training;
+  });
+  if (!training) return {};
+  const std::vector<passes::Pass> list = {{"freeze_batch_norm", passes::freeze_batch_norm}};
+  for (const passes::PassReport& report : TANDEM_TRY(passes::run(model.graph, list))) {
+    model.notices.insert(model.notices.end(), report.log.notes.begin(), report.log.notes.end());
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<data::Preprocess> preprocess_of(const ir::Graph& graph, const data::PreprocessOverrides& overrides) {
@@ -123,6 +139,7 @@ Result<ImageModel> load_image_model(const std::string& path, const data::Preproc
   TANDEM_TRY(check_finite(loaded.graph).context(fmt::format("model '{}'", path)));
   model.graph = std::move(loaded.graph);
   model.notices = std::move(loaded.report.notices);
+  TANDEM_TRY(freeze(model));
   model.path = path;
   model.hash = TANDEM_TRY(sha256_file_hex(path));
   ir::Value& input = model.graph.value(model.graph.inputs[0]);

@@ -5,20 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <thread>
 
-#include "tandem/data/loader.hpp"
 #include "tandem/ir/cost.hpp"
 #include "tandem/jobs/model_source.hpp"
 #include "tandem/jobs/prepare_graph.hpp"
+#include "tandem/jobs/quantize_on_images.hpp"
 #include "tandem/onnx_io/onnx_io.hpp"
 #include "tandem/partition/classifier.hpp"
 #include "tandem/partition/extract.hpp"
 
 namespace tandem::jobs {
 namespace {
-
-constexpr int64_t kCalibrationBatch = 4;
 
 // Nodes that the features do not need: the classifier and what follows it.
 Result<std::vector<std::string>> head_nodes(const ir::Graph& graph) {
@@ -38,38 +35,6 @@ int64_t constant_bytes(const ir::Graph& graph) {
     if (value.is_constant()) bytes += static_cast<int64_t>(value.constant->size_bytes());
   }
   return bytes;
-}
-
-struct Calibrated {
-  quant::Calibration calibration;
-  std::vector<data::Skipped> skipped;
-};
-
-Result<Calibrated> calibrate_on(const ir::Graph& graph, const ImageModel& model, const data::Dataset& dataset,
-                                const QuantizeModelOptions& options, const JobHooks& hooks) {
-  data::LoaderOptions load;
-  load.batch = std::min(model.micro_batch, kCalibrationBatch);
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  load.threads = static_cast<size_t>(options.threads > 0 ? options.threads : cores);
-  load.layout = model.preprocess.layout;
-  load.strict = options.strict;
-  load.cancel = hooks.cancel;
-  data::BatchLoader loader(dataset, model.preprocess, load);
-  Progress bar = hooks.start("calibrate", dataset.samples.size(), "images");
-  const auto next = [&loader]() -> Result<std::optional<Tensor>> {
-    std::optional<data::Batch> batch = TANDEM_TRY(loader.next());
-    if (!batch) return std::optional<Tensor>();
-    return std::optional<Tensor>(std::move(batch->images));
-  };
-  quant::CalibrateOptions calibrate;
-  calibrate.threads = options.threads;
-  calibrate.only_extremes = options.method == quant::RangeMethod::kMinMax;
-  calibrate.cancel = hooks.cancel;
-  calibrate.progress = [&bar](int64_t images) { bar.update(static_cast<uint64_t>(images)); };
-  Calibrated result{TANDEM_TRY(quant::calibrate(graph, next, calibrate)), dataset.skipped};
-  bar.finish();
-  result.skipped.insert(result.skipped.end(), loader.skipped().begin(), loader.skipped().end());
-  return result;
 }
 
 report::Table list_table(const std::string& caption, const std::vector<std::string>& items) {
@@ -112,7 +77,10 @@ Result<QuantizeModelResult> quantize_model(const QuantizeModelOptions& options, 
   if (options.strict) TANDEM_TRY(data::refuse_skipped(dataset.skipped));
   const ir::Graph graph =
       TANDEM_TRY(simplified(model.graph, {.fuse_residual = false, .dump_dir = options.dump_dir}));
-  quant::QuantizeOptions quantize;
+  QuantizeOnImagesOptions on_images;
+  on_images.threads = options.threads;
+  on_images.strict = options.strict;
+  quant::QuantizeOptions& quantize = on_images.quantize;
   quantize.scheme = options.scheme;
   quantize.method = options.method;
   quantize.keep_float = {options.keep_float.begin(), options.keep_float.end()};
@@ -120,14 +88,15 @@ Result<QuantizeModelResult> quantize_model(const QuantizeModelOptions& options, 
     const std::vector<std::string> head = TANDEM_TRY(head_nodes(graph));
     quantize.keep_float.insert(head.begin(), head.end());
   }
-  const Calibrated calibrated = TANDEM_TRY(calibrate_on(graph, model, dataset, options, hooks));
-  quant::Quantized made = TANDEM_TRY(quant::quantize(graph, calibrated.calibration, quantize));
+  QuantizedOnImages on = TANDEM_TRY(quantize_on_images(graph, model, dataset, on_images, hooks));
+  quant::Quantized& made = on.made;
   made.graph.metadata[data::kPreprocessKey] = data::to_json(model.preprocess).dump();
   if (!options.output.empty()) TANDEM_TRY(onnx_io::save(made.graph, options.output));
   QuantizeModelResult result;
   result.report = std::move(made.report);
-  result.images = calibrated.calibration.images;
-  result.skipped = calibrated.skipped;
+  result.images = on.images;
+  result.skipped = dataset.skipped;
+  result.skipped.insert(result.skipped.end(), on.skipped.begin(), on.skipped.end());
   result.weight_bytes_before = constant_bytes(graph);
   result.weight_bytes_after = constant_bytes(made.graph);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -167,6 +136,7 @@ report::Document quantize_document(const QuantizeModelOptions& options, const Qu
   figures.items = {
       {"nodes in integers", fmt::format("{}", q.quantized_nodes)},
       {"nodes in float", fmt::format("{}", q.float_nodes)},
+      {"biases that saturate", fmt::format("{}", q.saturated_biases)},
       {"calibration images", fmt::format("{}", result.images)},
       {"weights", fmt::format("{:.2f} MiB", static_cast<double>(result.weight_bytes_after) / 1048576),
        fmt::format("before {:.2f} MiB", static_cast<double>(result.weight_bytes_before) / 1048576)}};

@@ -126,6 +126,32 @@ TEST(FoldBatchNorm, CaseG24KeepsAConvOutputThatTheUserAskedFor) {
   EXPECT_EQ(count<ir::BatchNorm>(graph), 1);
 }
 
+TEST(FreezeBatchNorm, CaseG24cUsesRunningStatisticsWhereNobodyReadsThoseOfTheBatch) {
+  // y = (x - mean) * scale / sqrt(variance + epsilon) + bias = (3 - 1) * 2 / sqrt(4) + 5 = 7; by the batch it
+  // would be 5.
+  for (const bool read : {false, true}) {
+    GraphBuilder b;
+    const ValueId x = b.input("x", {2, 1, 1, 1});
+    const auto one = [&](float v) { return b.constant(Tensor::of<float>({1}, {v})); };
+    ir::BatchNorm op;
+    op.training = true;
+    op.epsilon = 0;
+    const auto made = b.add_multi(op, {x, one(2), one(5), one(1), one(4)}, 3, "bn");
+    b.output(made[0]);
+    if (read) b.output(made[1]);
+    ir::Graph graph = b.finish();
+    const auto report = run(graph, {{"freeze_batch_norm", freeze_batch_norm}});
+    ASSERT_TRUE(report.ok()) << report.error().message();
+    std::vector<Tensor> inputs;
+    inputs.push_back(Tensor::of<float>({2, 1, 1, 1}, {3, 3}));
+    const auto y = ref::run(graph, inputs);
+    ASSERT_TRUE(y.ok());
+    EXPECT_EQ(report->front().log.notes.size(), read ? 0u : 1u);
+    if (!read) EXPECT_FLOAT_EQ((*y)[0].as<float>()[0], 7);
+    if (read) EXPECT_TRUE(std::get<ir::BatchNorm>(graph.node(graph.live_nodes()[0]).op).training);
+  }
+}
+
 TEST(FoldBatchNorm, FoldsIntoGemmOfEitherOrientation) {
   for (bool trans_b : {false, true}) {
     ConvNet n;

@@ -26,6 +26,10 @@ Status fold_padding(ir::Graph& graph, PassLog& log);
 // BatchNorm in inference form after Conv, ConvTranspose or Gemm changes their weights and bias.
 // y = (x - mean) * scale / sqrt(variance + epsilon) + bias (Ioffe and Szegedy 2015).
 Status fold_batch_norm(ir::Graph& graph, PassLog& log);
+// BatchNorm in training form, the statistics of which nobody reads, becomes inference form. Changes the
+// function on purpose: for models that were exported in the middle of training and are now to be used. Noted
+// by name.
+Status freeze_batch_norm(ir::Graph& graph, PassLog& log);
 // An elementwise function after Conv, ConvTranspose, Gemm or Add moves into the op. The value between them
 // must carry no QuantParams, so in quantized graphs too nothing changes but the place of the function.
 Status fuse_activation(ir::Graph& graph, PassLog& log);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: calibration counts every value of every image once, the same at any number of threads, in bounded memory. Method: a
-// small network, images from a seeded generator, the reference's values as the judge.
+// Goal: calibration counts every value of every image once, the same at any number of threads, in bounded
+// memory. Method: a small network, images from a seeded generator, the reference's values as the judge.
 #include "tandem/quant/calibrate.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,9 @@ BatchSource batches(int64_t images) {
     auto out = batch.as<float>();
     for (int64_t i = 0; i < n; ++i, ++next) {
       Rng rng(100 + static_cast<uint64_t>(next));
-      for (int64_t k = 0; k < 108; ++k) out[static_cast<size_t>(i * 108 + k)] = static_cast<float>(rng.normal()) * static_cast<float>(next % 7 + 1);
+      for (int64_t k = 0; k < 108; ++k)
+        out[static_cast<size_t>(i * 108 + k)] =
+            static_cast<float>(rng.normal()) * static_cast<float>(next % 7 + 1);
     }
     return std::optional<Tensor>(std::move(batch));
   };

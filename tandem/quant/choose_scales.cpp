@@ -23,12 +23,19 @@ double level_count(bool is_signed, int bits) {
   return is_signed ? std::ldexp(1.0, bits - 1) - 1 : std::ldexp(1.0, bits) - 1;
 }
 
+constexpr double kFixPointMax = 60;
+
+// The finest position at which `levels` steps reach the threshold.
+int fix_point_holding(double threshold, double levels) {
+  return static_cast<int>(std::clamp(std::floor(std::log2(levels / threshold)), -kFixPointMax, kFixPointMax));
+}
+
 QuantParams params_for(double threshold, bool is_signed, Scheme scheme, int bits) {
   const double levels = level_count(is_signed, bits);
   if (scheme == Scheme::kPow2) {
     if (threshold <= 0) return QuantParams::pow2(0, DType::kI8, bits);
-    const int fix = static_cast<int>(std::floor(std::log2(levels / threshold)));
-    return QuantParams::pow2(std::clamp(fix, -60, 60), DType::kI8, bits);
+    const double fix = std::clamp(std::round(std::log2(levels / threshold)), -kFixPointMax, kFixPointMax);
+    return QuantParams::pow2(static_cast<int>(fix), DType::kI8, bits);
   }
   QuantParams p = QuantParams::affine(is_signed ? DType::kI8 : DType::kU8, 1.0f, 0);
   p.bits = bits;
@@ -36,7 +43,8 @@ QuantParams params_for(double threshold, bool is_signed, Scheme scheme, int bits
   return p;
 }
 
-// Quantized counts of the first `used` bins spread back over `levels` groups; divergence to the clipped reference.
+// Quantized counts of the first `used` bins spread back over `levels` groups; divergence to the clipped
+// reference.
 double divergence(const std::vector<int64_t>& bins, int used, int levels) {
   std::vector<double> p(bins.begin(), bins.begin() + used);
   for (size_t i = static_cast<size_t>(used); i < bins.size(); ++i) p.back() += static_cast<double>(bins[i]);
@@ -63,7 +71,8 @@ double divergence(const std::vector<int64_t>& bins, int used, int levels) {
   double kl = 0;
   for (size_t i = 0; i < p.size(); ++i) {
     if (p[i] == 0) continue;
-    // Clipped mass can land in an empty group; a small count keeps the divergence finite, as it is a search only.
+    // Clipped mass can land in an empty group; a small count keeps the divergence finite, as it is a search
+    // only.
     const double qi = std::max(q[i] / q_sum, 1e-9);
     kl += p[i] / p_sum * std::log(p[i] / p_sum / qi);
   }
@@ -72,7 +81,8 @@ double divergence(const std::vector<int64_t>& bins, int used, int levels) {
 
 double entropy_threshold(const Histogram& seen, bool is_signed, int bits) {
   std::vector<int64_t> bins(Histogram::kBins);
-  for (int i = 0; i < Histogram::kBins; ++i) bins[static_cast<size_t>(i)] = seen.positive(i) + seen.negative(i);
+  for (int i = 0; i < Histogram::kBins; ++i)
+    bins[static_cast<size_t>(i)] = seen.positive(i) + seen.negative(i);
   bins[0] = bins[1];  // Exact zeros (ReLU) say nothing about the threshold.
   const int levels = static_cast<int>(level_count(is_signed, bits)) + 1;
   double best = std::numeric_limits<double>::infinity();
@@ -91,23 +101,14 @@ double mse_threshold(const Histogram& seen, double full, bool is_signed, int bit
   double best = std::numeric_limits<double>::infinity(), best_threshold = full;
   for (int step = kThresholdSteps; step >= kThresholdSteps / 8; --step) {
     const double threshold = full * step / kThresholdSteps;
-    const double error = expected_squared_error(seen, params_for(threshold, is_signed, Scheme::kAffine, bits));
+    const double error =
+        expected_squared_error(seen, params_for(threshold, is_signed, Scheme::kAffine, bits));
     if (error < best) {
       best = error;
       best_threshold = threshold;
     }
   }
   return best_threshold;
-}
-
-double squared_error(const TensorView& w, const QuantParams& params) {
-  double sum = 0;
-  for (float x : w.as<float>()) {
-    const int64_t q = quantize(x, params.scale[0], 0, params.lowest(), params.highest(), params.scheme);
-    const double d = static_cast<double>(x) - static_cast<double>(dequantize(q, params.scale[0], 0));
-    sum += d * d;
-  }
-  return sum;
 }
 
 }  // namespace
@@ -144,16 +145,19 @@ QuantParams choose_activation(const Histogram& seen, RangeMethod method, Scheme 
   const bool is_signed = scheme == Scheme::kPow2 || seen.min() < 0;
   const double levels = level_count(is_signed, bits);
   // One more level below zero than above.
-  const double full = std::max<double>(seen.max(), is_signed ? -double{seen.min()} * levels / (levels + 1) : 0);
+  const double full =
+      std::max<double>(seen.max(), is_signed ? -double{seen.min()} * levels / (levels + 1) : 0);
   if (full <= 0) return params_for(0, is_signed, scheme, bits);
   double threshold = full;
   if (method == RangeMethod::kPercentile) threshold = std::min(full, seen.magnitude_quantile(kPercentile));
   if (method == RangeMethod::kEntropy) threshold = std::min(full, entropy_threshold(seen, is_signed, bits));
-  if (method == RangeMethod::kMse && scheme == Scheme::kAffine) threshold = mse_threshold(seen, full, is_signed, bits);
+  if (method == RangeMethod::kMse && scheme == Scheme::kAffine)
+    threshold = mse_threshold(seen, full, is_signed, bits);
   QuantParams params = params_for(threshold, is_signed, scheme, bits);
   if (method == RangeMethod::kMse && scheme == Scheme::kPow2) {
-    // Positions around the one that just holds the range: fewer steps clip, and that can be the smaller error.
-    const int base = params.fix_point();
+    // From the position that just holds the range on: finer steps clip more, and that can be the smaller
+    // error.
+    const int base = fix_point_holding(full, levels);
     double best = std::numeric_limits<double>::infinity();
     for (int fix = base; fix <= base + 4; ++fix) {
       const auto candidate = QuantParams::pow2(fix, DType::kI8, bits);
@@ -167,18 +171,24 @@ QuantParams choose_activation(const Histogram& seen, RangeMethod method, Scheme 
   return params;
 }
 
+QuantParams choose_pow2_bias(const TensorView& bias) {
+  double high = 0, low = 0;
+  for (float x : bias.as<float>()) {
+    high = std::max(high, double{x});
+    low = std::min(low, double{x});
+  }
+  const double levels = level_count(true, 8);
+  const double largest = std::max(high, -low * levels / (levels + 1));
+  return QuantParams::pow2(largest > 0 ? fix_point_holding(largest, levels) : 0);
+}
+
 QuantParams choose_weights(const TensorView& w, int64_t axis, Scheme scheme, int bits) {
   const auto elements = w.as<float>();
   const double levels = level_count(true, bits);
   if (scheme == Scheme::kPow2 || axis < 0) {
     double largest = 0;
     for (float x : elements) largest = std::max(largest, std::abs(double{x}));
-    QuantParams params = params_for(largest, true, scheme, bits);
-    if (scheme == Scheme::kPow2 && largest > 0) {
-      const auto finer = QuantParams::pow2(params.fix_point() + 1, DType::kI8, bits);
-      if (squared_error(w, finer) < squared_error(w, params)) return finer;
-    }
-    return params;
+    return params_for(largest, true, scheme, bits);
   }
   const int64_t channels = w.shape()[static_cast<size_t>(axis)];
   const int64_t inner = w.shape().strides()[static_cast<size_t>(axis)];
@@ -188,7 +198,8 @@ QuantParams choose_weights(const TensorView& w, int64_t axis, Scheme scheme, int
     m = std::max(m, std::abs(double{elements[static_cast<size_t>(i)]}));
   }
   std::vector<float> scales;
-  for (double m : largest) scales.push_back(m > 0 ? static_cast<float>(std::max(m / levels, kScaleMin)) : 1.0f);
+  for (double m : largest)
+    scales.push_back(m > 0 ? static_cast<float>(std::max(m / levels, kScaleMin)) : 1.0f);
   QuantParams params = QuantParams::affine_per_axis(DType::kI8, axis, std::move(scales));
   params.bits = bits;
   return params;

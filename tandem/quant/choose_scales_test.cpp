@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goal: scales follow their definitions, and degenerate tensors have defined ones. Method: hand-computed scales; brute
-// force over thresholds for the error search.
+// Goal: scales follow their definitions, and degenerate tensors have defined ones. Method: hand-computed
+// scales; brute force over thresholds for the error search.
 #include "tandem/quant/choose_scales.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,8 @@ TEST(ChooseActivation, MinMaxUsesU8ForWhatIsNeverNegative) {
   EXPECT_EQ(s.dtype, DType::kI8);
   EXPECT_FLOAT_EQ(s.scale[0], 0.02f);
   // -128 holds the negative end: 1.28 / 128 = 0.01.
-  EXPECT_FLOAT_EQ(choose_activation(of({-1.28f, 1.0f}), RangeMethod::kMinMax, Scheme::kAffine).scale[0], 0.01f);
+  EXPECT_FLOAT_EQ(choose_activation(of({-1.28f, 1.0f}), RangeMethod::kMinMax, Scheme::kAffine).scale[0],
+                  0.01f);
 }
 
 TEST(ChooseActivation, CaseG14ConstantZeroHasAFiniteScale) {
@@ -39,15 +40,24 @@ TEST(ChooseActivation, CaseG14ConstantZeroHasAFiniteScale) {
   }
 }
 
-TEST(ChooseActivation, Pow2HoldsTheRangeOrClipsForLessError) {
-  // 127 / 4 = 31.75: 2^4 = 16 holds +-4 (largest code 64), 2^5 would need code 128.
-  EXPECT_EQ(choose_activation(of({4.0f, -1.0f}), RangeMethod::kMinMax, Scheme::kPow2).fix_point(), 4);
+TEST(ChooseActivation, Pow2IsTheNearestPositionOrTheOneOfLeastError) {
+  // log2(127 / 4) = 4.99 is nearest to 5, where 3.97 is the largest; log2(127 / 5.7) = 4.48 is nearest to 4.
+  EXPECT_EQ(choose_activation(of({4.0f, -1.0f}), RangeMethod::kMinMax, Scheme::kPow2).fix_point(), 5);
+  EXPECT_EQ(choose_activation(of({5.7f, -1.0f}), RangeMethod::kMinMax, Scheme::kPow2).fix_point(), 4);
   std::vector<float> values;
   Rng rng(2);
   for (int i = 0; i < 100000; ++i) values.push_back(static_cast<float>(rng.normal()));
-  values.push_back(8.0f);
+  values.push_back(12.0f);  // log2(127 / 12) = 3.4
   EXPECT_EQ(choose_activation(of(values), RangeMethod::kMinMax, Scheme::kPow2).fix_point(), 3);
   EXPECT_GT(choose_activation(of(values), RangeMethod::kMse, Scheme::kPow2).fix_point(), 3);
+}
+
+TEST(ChoosePow2Bias, HoldsEveryElement) {
+  // 1.27 * 2^6 = 81, * 2^7 = 163 would saturate. -2 is -128 at 6, +2 would be 128.
+  EXPECT_EQ(choose_pow2_bias(Tensor::of<float>({2}, {1.27f, 0.1f})).fix_point(), 6);
+  EXPECT_EQ(choose_pow2_bias(Tensor::of<float>({2}, {-2.0f, 0.1f})).fix_point(), 6);
+  EXPECT_EQ(choose_pow2_bias(Tensor::of<float>({2}, {2.0f, 0.1f})).fix_point(), 5);
+  EXPECT_EQ(choose_pow2_bias(Tensor::of<float>({2}, {0, 0})).fix_point(), 0);
 }
 
 TEST(ChooseActivation, MseBeatsMinMaxOnAnOutlierAndEntropyClipsToo) {
@@ -56,7 +66,9 @@ TEST(ChooseActivation, MseBeatsMinMaxOnAnOutlierAndEntropyClipsToo) {
   for (int i = 0; i < 200000; ++i) values.push_back(static_cast<float>(rng.normal()));
   values.push_back(60.0f);
   const Histogram h = of(values);
-  const auto error = [&](RangeMethod m) { return expected_squared_error(h, choose_activation(h, m, Scheme::kAffine)); };
+  const auto error = [&](RangeMethod m) {
+    return expected_squared_error(h, choose_activation(h, m, Scheme::kAffine));
+  };
   EXPECT_LT(error(RangeMethod::kMse), 0.7 * error(RangeMethod::kMinMax));
   EXPECT_LT(choose_activation(h, RangeMethod::kEntropy, Scheme::kAffine).scale[0], 30.0f / 127);
   EXPECT_LT(choose_activation(h, RangeMethod::kPercentile, Scheme::kAffine).scale[0], 6.0f / 127);
@@ -76,7 +88,7 @@ TEST(ChooseWeights, PerChannelByLargestMagnitude) {
   EXPECT_FLOAT_EQ(p.scale[0], 0.01f);
   EXPECT_EQ(p.scale[1], 1.0f);  // A channel of zeros.
   EXPECT_FLOAT_EQ(choose_weights(w, 1, Scheme::kAffine).scale[1], 0.5f / 127);
-  EXPECT_EQ(choose_weights(w, -1, Scheme::kPow2).fix_point(), 6);  // 1.27 * 64 = 81; * 128 = 163 would clip.
+  EXPECT_EQ(choose_weights(w, -1, Scheme::kPow2).fix_point(), 7);  // log2(127 / 1.27) = 6.64.
 }
 
 }  // namespace

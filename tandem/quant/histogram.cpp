@@ -12,8 +12,8 @@ namespace {
 // Below it, one over the width would not be a float.
 constexpr int kExponentMin = -126;
 constexpr size_t kLanes = 16;
-// Values looked at together: they stay in a near cache between finding their range and counting them, and their counts fit
-// 16 bits.
+// Values looked at together: they stay in a near cache between finding their range and counting them, and
+// their counts fit 16 bits.
 constexpr size_t kBlock = 16384;
 // From here on, clearing and adding up the tables of count_places() is worth it.
 constexpr size_t kManyPlaces = 4096;
@@ -21,7 +21,7 @@ constexpr size_t kManyPlaces = 4096;
 // The smallest exponent e with magnitude < kBins * 2^e.
 int exponent_for(float magnitude) {
   int e = 0;
-  std::frexp(magnitude, &e);  // magnitude < 2^e
+  std::frexp(magnitude, &e);              // magnitude < 2^e
   return std::max(e - 11, kExponentMin);  // kBins = 2^11
 }
 
@@ -67,8 +67,8 @@ void places_of(std::span<const float> x, float inverse_width, std::array<uint16_
   }
 }
 
-// Neighbours are often alike (zeros after a ReLU), and an increment has to wait for the one before of the same count: four
-// tables take turns.
+// Neighbours are often alike (zeros after a ReLU), and an increment has to wait for the one before of the
+// same count: four tables take turns.
 void count_places(std::span<const uint16_t> places, std::span<int64_t> bins) {
   if (places.size() < kManyPlaces) {
     for (const uint16_t place : places) ++bins[place];
@@ -132,7 +132,8 @@ void Histogram::add_block(std::span<const float> block, bool counts) {
   if (!range.finite) {
     // Rare: the finite ones alone.
     std::array<float, kBlock> kept;
-    const auto end = std::copy_if(block.begin(), block.end(), kept.begin(), [](float x) { return std::isfinite(x); });
+    const auto end =
+        std::copy_if(block.begin(), block.end(), kept.begin(), [](float x) { return std::isfinite(x); });
     const auto finite = static_cast<size_t>(end - kept.begin());
     not_finite_ += static_cast<int64_t>(block.size() - finite);
     if (finite > 0) add_block(std::span<const float>(kept).first(finite), counts);
@@ -141,8 +142,10 @@ void Histogram::add_block(std::span<const float> block, bool counts) {
   add_range(range.low, range.high, static_cast<int64_t>(block.size()));
   if (!counts) return;
   if (range.low == range.high) {
-    const int bin = exponent_ == kUnset ? 0 : static_cast<int>(std::abs(double{range.low}) * std::ldexp(1.0, -exponent_));
-    bins_[static_cast<size_t>(std::min(bin, kBins - 1) + (range.low < 0 ? kBins : 0))] += static_cast<int64_t>(block.size());
+    const int bin =
+        exponent_ == kUnset ? 0 : static_cast<int>(std::abs(double{range.low}) * std::ldexp(1.0, -exponent_));
+    bins_[static_cast<size_t>(std::min(bin, kBins - 1) + (range.low < 0 ? kBins : 0))] +=
+        static_cast<int64_t>(block.size());
     return;
   }
   std::array<uint16_t, kBlock> places;
@@ -155,8 +158,10 @@ void Histogram::merge(const Histogram& other) {
   if (other.count_ == 0) return;
   Histogram theirs = other;
   if (theirs.exponent_ != kUnset) {
-    if (exponent_ == kUnset || theirs.exponent_ > exponent_) widen(theirs.exponent_);
-    else theirs.widen(exponent_);
+    if (exponent_ == kUnset || theirs.exponent_ > exponent_)
+      widen(theirs.exponent_);
+    else
+      theirs.widen(exponent_);
   }
   for (size_t i = 0; i < bins_.size(); ++i) bins_[i] += theirs.bins_[i];
   min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);

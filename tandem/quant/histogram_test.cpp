@@ -32,7 +32,8 @@ void expect_same(const Histogram& a, const Histogram& b) {
 }
 
 TEST(Histogram, PutsValuesIntoPowerOfTwoBins) {
-  // Largest magnitude 1.5 < 2 = 2048 * 2^-10, so bins are 2^-10 wide: 1.5 is bin 1536, -0.5 is bin 512, 0 is bin 0.
+  // Largest magnitude 1.5 < 2 = 2048 * 2^-10, so bins are 2^-10 wide: 1.5 is bin 1536, -0.5 is bin 512, 0 is
+  // bin 0.
   const Histogram h = of({1.5f, -0.5f, 0.0f});
   EXPECT_EQ(h.width(), std::ldexp(1.0, -10));
   EXPECT_EQ(h.positive(1536), 1);

@@ -24,7 +24,8 @@ using ir::ValueId;
 enum class Role {
   kFloat,     // computed in float; its output may still be stored as integers
   kWeighted,  // Conv, ConvTranspose, Gemm and MatMul with constant weights
-  kCompute,   // integer arithmetic on activations: Add, Mul, MatMul of two activations, average pools, activations
+  kCompute,   // integer arithmetic on activations: Add, Mul, MatMul of two activations, average pools,
+              // activations
   kMove,      // moves or selects elements: input and output share params
 };
 
@@ -33,7 +34,8 @@ bool is_constant(const Graph& graph, ValueId id) { return id != kNoValue && grap
 Role role_of(const Graph& graph, const Node& node) {
   if (std::holds_alternative<ir::Conv>(node.op) || std::holds_alternative<ir::ConvTranspose>(node.op) ||
       std::holds_alternative<ir::Gemm>(node.op)) {
-    const bool plain_bias = node.inputs.size() < 3 || node.inputs[2] == kNoValue || is_constant(graph, node.inputs[2]);
+    const bool plain_bias =
+        node.inputs.size() < 3 || node.inputs[2] == kNoValue || is_constant(graph, node.inputs[2]);
     const auto* gemm = std::get_if<ir::Gemm>(&node.op);
     if (gemm != nullptr && (gemm->alpha != 1 || gemm->beta != 1 || gemm->trans_a)) return Role::kFloat;
     return is_constant(graph, node.inputs[1]) && plain_bias ? Role::kWeighted : Role::kFloat;
@@ -58,22 +60,24 @@ Role role_of(const Graph& graph, const Node& node) {
   if (const auto* unary = std::get_if<ir::Unary>(&node.op)) {
     using ir::UnaryKind;
     const UnaryKind k = unary->kind;
-    const bool activation = k == UnaryKind::kRelu || k == UnaryKind::kLeakyRelu || k == UnaryKind::kHardSwish ||
-                            k == UnaryKind::kHardSigmoid || k == UnaryKind::kSigmoid || k == UnaryKind::kSilu;
+    const bool activation = k == UnaryKind::kRelu || k == UnaryKind::kLeakyRelu ||
+                            k == UnaryKind::kHardSwish || k == UnaryKind::kHardSigmoid ||
+                            k == UnaryKind::kSigmoid || k == UnaryKind::kSilu;
     return activation ? Role::kCompute : Role::kFloat;
   }
   if (std::holds_alternative<ir::Clip>(node.op)) return Role::kCompute;
   const auto* resize = std::get_if<ir::Resize>(&node.op);
   const auto* pad = std::get_if<ir::Pad>(&node.op);
   const bool zero_pad = pad != nullptr && (node.inputs.size() < 3 || node.inputs[2] == kNoValue);
-  const bool moves = std::holds_alternative<ir::Concat>(node.op) || std::holds_alternative<ir::Reshape>(node.op) ||
-                     std::holds_alternative<ir::Flatten>(node.op) || std::holds_alternative<ir::Squeeze>(node.op) ||
-                     std::holds_alternative<ir::Unsqueeze>(node.op) || std::holds_alternative<ir::Transpose>(node.op) ||
-                     std::holds_alternative<ir::Split>(node.op) || std::holds_alternative<ir::Slice>(node.op) ||
-                     std::holds_alternative<ir::DepthToSpace>(node.op) ||
-                     std::holds_alternative<ir::SpaceToDepth>(node.op) || std::holds_alternative<ir::Identity>(node.op) ||
-                     std::holds_alternative<ir::Expand>(node.op) || std::holds_alternative<ir::Tile>(node.op) ||
-                     (resize != nullptr && resize->mode == ir::ResizeMode::kNearest) || zero_pad;
+  const bool moves =
+      std::holds_alternative<ir::Concat>(node.op) || std::holds_alternative<ir::Reshape>(node.op) ||
+      std::holds_alternative<ir::Flatten>(node.op) || std::holds_alternative<ir::Squeeze>(node.op) ||
+      std::holds_alternative<ir::Unsqueeze>(node.op) || std::holds_alternative<ir::Transpose>(node.op) ||
+      std::holds_alternative<ir::Split>(node.op) || std::holds_alternative<ir::Slice>(node.op) ||
+      std::holds_alternative<ir::DepthToSpace>(node.op) ||
+      std::holds_alternative<ir::SpaceToDepth>(node.op) || std::holds_alternative<ir::Identity>(node.op) ||
+      std::holds_alternative<ir::Expand>(node.op) || std::holds_alternative<ir::Tile>(node.op) ||
+      (resize != nullptr && resize->mode == ir::ResizeMode::kNearest) || zero_pad;
   return moves ? Role::kMove : Role::kFloat;
 }
 
@@ -129,7 +133,7 @@ class Quantizer {
     TANDEM_TRY(graph_.compact());
     TANDEM_TRY(ir::infer_shapes(graph_));
     TANDEM_TRY(ir::verify(graph_).context("after quantization"));
-    return Quantized{std::move(graph_), std::move(report_)};
+    return Quantized{std::move(graph_), std::move(report_), std::move(positions_)};
   }
 
  private:
@@ -152,19 +156,29 @@ class Quantizer {
       const Node& node = graph_.node(id);
       names.push_back(node.name);
       roles_.resize(index_of(id) + 1, Role::kFloat);
-      if (options_.keep_float.count(node.name) > 0) {
-        unknown.erase(node.name);
-        report_.float_reasons.push_back(fmt::format("{} ({}): kept in float as asked", node.name, ir::describe(node.op)));
+      bool asked = options_.keep_float.count(node.name) > 0;
+      unknown.erase(node.name);
+      for (ValueId output : node.outputs) {
+        if (output == kNoValue || options_.keep_float.count(graph_.value(output).name) == 0) continue;
+        asked = true;
+        unknown.erase(graph_.value(output).name);
+      }
+      if (asked) {
+        report_.float_reasons.push_back(
+            fmt::format("{} ({}): kept in float as asked", node.name, ir::describe(node.op)));
         continue;
       }
       roles_[index_of(id)] = role_of(graph_, node);
-      if (node.outputs.empty() || graph_.value(node.outputs[0]).dtype != DType::kF32) roles_[index_of(id)] = Role::kFloat;
+      if (node.outputs.empty() || graph_.value(node.outputs[0]).dtype != DType::kF32)
+        roles_[index_of(id)] = Role::kFloat;
       if (roles_[index_of(id)] == Role::kFloat && !std::holds_alternative<ir::Opaque>(node.op)) {
-        report_.float_reasons.push_back(fmt::format("{} ({}): no fixed-point form", node.name, ir::describe(node.op)));
+        report_.float_reasons.push_back(
+            fmt::format("{} ({}): no fixed-point form", node.name, ir::describe(node.op)));
       }
     }
     if (!unknown.empty()) {
-      return usage_error(fmt::format("no node is named '{}'", *unknown.begin())).hint(did_you_mean(*unknown.begin(), names));
+      return usage_error(fmt::format("no node is named '{}'", *unknown.begin()))
+          .hint(did_you_mean(*unknown.begin(), names));
     }
     return {};
   }
@@ -225,7 +239,8 @@ class Quantizer {
     std::set<ValueId> wanted;
     Groups groups(graph_.values().size());
     const auto mark = [&](ValueId id) {
-      if (!is_constant(graph_, id) && !graph_.is_output(id) && graph_.value(id).dtype == DType::kF32) wanted.insert(id);
+      if (!is_constant(graph_, id) && !graph_.is_output(id) && graph_.value(id).dtype == DType::kF32)
+        wanted.insert(id);
     };
     for (NodeId id : graph_.live_nodes()) {
       if (role(id) != Role::kWeighted && role(id) != Role::kCompute) continue;
@@ -246,19 +261,61 @@ class Quantizer {
         }
       }
     }
+    order_positions(order, wanted, groups);
     std::map<uint32_t, Histogram> merged;
     for (ValueId id : wanted) {
       const Histogram* seen = histogram(id);
-      if (seen == nullptr) return internal_error(fmt::format("value '{}' was not calibrated", graph_.value(id).name));
+      if (seen == nullptr)
+        return internal_error(fmt::format("value '{}' was not calibrated", graph_.value(id).name));
       merged[groups.find(id)].merge(*seen);
     }
     for (ValueId id : wanted) {
       const Histogram& seen = merged[groups.find(id)];
-      const QuantParams params = choose_activation(seen, options_.method, options_.scheme);
+      const QuantParams params = activation_params(groups.find(id), seen);
       graph_.value(id).quant = params;
       report_value(id, params, *histogram(id));
     }
     return {};
+  }
+
+  // Groups are known by their first value in the order of the network; weights follow what their node reads.
+  void order_positions(const std::vector<NodeId>& order, const std::set<ValueId>& wanted, Groups& groups) {
+    if (options_.scheme != Scheme::kPow2) return;
+    const auto see = [&](ValueId id) {
+      if (id == kNoValue || wanted.count(id) == 0) return;
+      const std::string& name = graph_.value(id).name;
+      if (group_name_.emplace(groups.find(id), name).second) positions_.push_back(name);
+    };
+    for (ValueId id : graph_.inputs) see(id);
+    for (NodeId id : order) {
+      if (role(id) == Role::kWeighted) positions_.push_back(graph_.node(id).name + ".weight");
+      for (ValueId output : graph_.node(id).outputs) see(output);
+    }
+  }
+
+  // A hard sigmoid ends at 1, which position 7 almost holds; there the DPU's integer form, which clamps later
+  // than the function does, gives the same numbers.
+  bool is_hard_sigmoid(const std::string& value) const {
+    const ValueId id = graph_.find_value(value);
+    if (id == kNoValue || graph_.value(id).producer == kNoNode) return false;
+    const ir::Op& op = graph_.node(graph_.value(id).producer).op;
+    if (const auto* conv = std::get_if<ir::Conv>(&op))
+      return conv->activation.kind == ir::ActivationKind::kHardSigmoid;
+    const auto* unary = std::get_if<ir::Unary>(&op);
+    return unary != nullptr && unary->kind == ir::UnaryKind::kHardSigmoid;
+  }
+
+  int offset(const std::string& position) const {
+    const auto found = options_.fix_offset.find(position);
+    return found == options_.fix_offset.end() ? 0 : found->second;
+  }
+
+  QuantParams activation_params(uint32_t group, const Histogram& seen) const {
+    QuantParams params = choose_activation(seen, options_.method, options_.scheme);
+    if (options_.scheme != Scheme::kPow2) return params;
+    const std::string& name = group_name_.at(group);
+    if (is_hard_sigmoid(name) && seen.min() >= 0 && seen.max() <= 1) return QuantParams::pow2(7);
+    return QuantParams::pow2(params.fix_point() + offset(name));
   }
 
   void report_value(ValueId id, const QuantParams& params, const Histogram& seen) {
@@ -272,7 +329,8 @@ class Quantizer {
       if (i * seen.width() > high) clipped += seen.positive(i);
       if (-i * seen.width() < low) clipped += seen.negative(i);
     }
-    if (seen.count() > 0) row.clipped_fraction = static_cast<double>(clipped) / static_cast<double>(seen.count());
+    if (seen.count() > 0)
+      row.clipped_fraction = static_cast<double>(clipped) / static_cast<double>(seen.count());
     report_.activations.push_back(std::move(row));
   }
 
@@ -292,19 +350,25 @@ class Quantizer {
     const ConstTensor w = w_value.constant;
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != kNoValue;
     const int64_t axis = channel_axis(node);
-    const ConstTensor bias = has_bias ? flat_bias(*graph_.value(node.inputs[2]).constant, axis < 0 ? 1 : w->shape()[static_cast<size_t>(axis)])
+    const ConstTensor bias = has_bias ? flat_bias(*graph_.value(node.inputs[2]).constant,
+                                                  axis < 0 ? 1 : w->shape()[static_cast<size_t>(axis)])
                                       : nullptr;
     QuantParams params = choose_weights(*w, axis, options_.scheme, options_.weight_bits);
     const bool affine = options_.scheme == Scheme::kAffine;
+    const int moved = offset(node.name + ".weight");
+    if (!affine && moved != 0)
+      params = QuantParams::pow2(params.fix_point() + moved, params.dtype, params.bits);
     if (affine && bias) raise_for_bias(node, *x_quant, *bias, params);
     Tensor q = tandem::quantize(*w, params);
     report_dead(node, *w, q, params);
     const std::string name = node.name;
-    const ValueId w_id = graph_.add_constant(name + ".weight", std::make_shared<const Tensor>(std::move(q)), params);
+    const ValueId w_id =
+        graph_.add_constant(name + ".weight", std::make_shared<const Tensor>(std::move(q)), params);
     ValueId b_id = kNoValue;
     if (bias) {
-      const QuantParams b_params = affine ? bias_params(*x_quant, params) : pow2_bias_params(*bias);
-      b_id = graph_.add_constant(name + ".bias", std::make_shared<const Tensor>(quantize_bias(*bias, b_params)), b_params);
+      const QuantParams b_params = affine ? bias_params(*x_quant, params) : choose_pow2_bias(*bias);
+      b_id = graph_.add_constant(name + ".bias",
+                                 std::make_shared<const Tensor>(quantize_bias(*bias, b_params)), b_params);
     }
     Node& target = graph_.node(id);
     target.inputs[1] = w_id;
@@ -319,8 +383,8 @@ class Quantizer {
     return std::make_shared<const Tensor>(Tensor::of<float>(Shape{static_cast<int64_t>(flat.size())}, flat));
   }
 
-  // bias / (s_x * s_w) must fit an i32; where it does not, s_w grows. The weights of such a channel are then so small
-  // against its bias that they round to zero anyway.
+  // bias / (s_x * s_w) must fit an i32; where it does not, s_w grows. The weights of such a channel are then
+  // so small against its bias that they round to zero anyway.
   void raise_for_bias(const Node& node, const QuantParams& x, const Tensor& bias, QuantParams& params) {
     constexpr double kBiasMax = 2147483647.0 - 256;  // Room for the float rounding of s_x * s_w.
     const auto b = bias.as<float>();
@@ -342,14 +406,14 @@ class Quantizer {
     return QuantParams::affine_per_axis(DType::kI32, 0, std::move(scales));
   }
 
-  static QuantParams pow2_bias_params(const Tensor& bias) { return choose_weights(bias, -1, Scheme::kPow2, 8); }
-
   Tensor quantize_bias(const Tensor& bias, const QuantParams& params) {
-    Tensor q = tandem::quantize(bias, params);
     if (params.scheme == Scheme::kPow2) {
-      for (int8_t v : q.as<int8_t>()) report_.saturated_biases += v == params.lowest() || v == params.highest();
+      const double scale = params.scale[0];
+      const double low = (static_cast<double>(params.lowest()) - 0.5) * scale;
+      const double high = (static_cast<double>(params.highest()) + 0.5) * scale;
+      for (float b : bias.as<float>()) report_.saturated_biases += double{b} < low || double{b} >= high;
     }
-    return q;
+    return tandem::quantize(bias, params);
   }
 
   void report_dead(const Node& node, const Tensor& w, const Tensor& q, const QuantParams& params) {
@@ -395,8 +459,8 @@ class Quantizer {
     for (NodeId id : graph_.live_nodes()) {
       const Node& node = graph_.node(id);
       if (std::holds_alternative<ir::Requantize>(node.op)) continue;
-      const bool in_integers = role(id) != Role::kFloat && !node.inputs.empty() && node.inputs[0] != kNoValue &&
-                               graph_.value(node.inputs[0]).quant.has_value();
+      const bool in_integers = role(id) != Role::kFloat && !node.inputs.empty() &&
+                               node.inputs[0] != kNoValue && graph_.value(node.inputs[0]).quant.has_value();
       ++(in_integers ? report_.quantized_nodes : report_.float_nodes);
     }
   }
@@ -406,12 +470,15 @@ class Quantizer {
   const QuantizeOptions& options_;
   QuantizeReport report_;
   std::vector<Role> roles_;
-  std::map<ValueId, ValueId> origin_;  // requantized copy -> the value whose histogram it has
+  std::vector<std::string> positions_;
+  std::map<uint32_t, std::string> group_name_;  // of groups that share params
+  std::map<ValueId, ValueId> origin_;           // requantized copy -> the value whose histogram it has
 };
 
 }  // namespace
 
-Result<Quantized> quantize(const Graph& graph, const Calibration& calibration, const QuantizeOptions& options) {
+Result<Quantized> quantize(const Graph& graph, const Calibration& calibration,
+                           const QuantizeOptions& options) {
   return Quantizer(graph, calibration, options).run();
 }
 

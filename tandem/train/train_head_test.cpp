@@ -191,6 +191,26 @@ TEST(TrainHead, SeparatesCloudsAndKeepsTheBestEpoch) {
   }
 }
 
+TEST(TrainHead, CaseG28ALastBatchOfOneSampleCountsLikeAnyOther) {
+  // 1000 rows in batches of 3: 333 steps and one of a single row, none dropped, none repeated; numbers stay
+  // finite.
+  const Cloud cloud = make_cloud(1000, 16, 4);
+  for (const int64_t hidden : {0, 8}) {
+    TrainOptions options;
+    options.epochs = 2;
+    options.batch = 3;
+    options.holdout = 0;
+    int64_t steps = 0;
+    TrainHooks hooks;
+    hooks.step_done = [&] { ++steps; };
+    const auto trained = train_head(head_for(cloud, 4, hidden), cloud.data(), options, hooks);
+    ASSERT_TRUE(trained.ok()) << trained.error().message();
+    EXPECT_EQ(steps, 2 * 334);
+    EXPECT_EQ(trained->train_rows, 1000);
+    for (const EpochMetrics& m : trained->epochs) EXPECT_TRUE(std::isfinite(m.train_loss));
+  }
+}
+
 TEST(TrainHead, InterruptedAtAnyEpochItEndsWithTheSameBits) {
   const Cloud cloud = make_cloud(90, 10, 3);
   for (const Optimizer optimizer : {Optimizer::kAdamW, Optimizer::kSgd}) {
