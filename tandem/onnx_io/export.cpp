@@ -191,7 +191,8 @@ Status Export::write_requantize() {
 
 // The last word on node names: unique, and not empty.
 void Export::write(FileNode node) {
-  if (node.name.empty()) node.name = node.outputs.empty() ? node.op_type : node.outputs[0];
+  if (node.name.empty() && !node.outputs.empty()) node.name = node.outputs[0];
+  if (node.name.empty()) node.name = node.op_type;
   const std::string stem = node.name;
   for (size_t n = 1; !node_names_.insert(node.name).second; ++n) node.name = fmt::format("{}_{}", stem, n);
   nodes_.push_back(std::move(node));
@@ -199,7 +200,8 @@ void Export::write(FileNode node) {
 
 void Export::emit(std::string op_type, std::vector<std::string> inputs, std::vector<std::string> outputs,
                   ir::AttributeMap attributes, std::string domain) {
-  while (!outputs.empty() && outputs.back().empty()) outputs.pop_back();
+  // One stays even when nobody reads any: operators have at least one.
+  while (outputs.size() > 1 && outputs.back().empty()) outputs.pop_back();
   FileNode file_node{node_->name,       std::move(domain),  std::move(op_type),
                      std::move(inputs), std::move(outputs), std::move(attributes)};
   if (emitted_++ > 0) return write(std::move(file_node));

@@ -74,6 +74,21 @@ TEST_F(Save, LeavesNothingBehindWhenTheModelCannotBeWritten) {
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) EXPECT_EQ(entry.path(), path_);
 }
 
+TEST_F(Save, ANodeThatNobodyReadsKeepsAnOutput) {
+  ModelMaker maker;
+  maker.input("x", {2}).node("Relu", {"x"}, {""}).node("Abs", {"x"}, {"y"}).output("y");
+  const auto graph = load_bytes(maker.bytes());
+  ASSERT_TRUE(graph.ok());
+  const auto bytes = to_bytes(*graph);
+  ASSERT_TRUE(bytes.ok());
+  onnx::ModelProto file;
+  ASSERT_TRUE(file.ParseFromString(*bytes));
+  ASSERT_EQ(file.graph().node_size(), 2);
+  EXPECT_EQ(file.graph().node(0).output_size(), 1);
+  EXPECT_FALSE(file.graph().node(0).name().empty());
+  EXPECT_TRUE(load_bytes(*bytes).ok());
+}
+
 TEST_F(Save, DimensionsKeepTheirNames) {
   ModelMaker maker;
   maker.input("x", {-1, 3, -1}).node("Relu", {"x"}, {"y"}).output("y");
