@@ -351,6 +351,11 @@ class Builder {
     Result<ir::Op> op =
         import ? import(in) : Result<ir::Op>(unsupported("an operator that Tandem does not know"));
     if (op.ok()) TANDEM_TRY(in.attributes.status());
+    if (op.ok() && in.too_many_inputs) {
+      op = bad_input(fmt::format("{} of opset {} takes fewer inputs than the {} that are given", in.op_type,
+                                 in.version, file_inputs.size()))
+               .hint("state the opset that the model was written for");
+    }
     const ValueId guessed = guessed_input(file_inputs);
     if (op.ok() && guessed != ir::kNoValue) {
       // The guess may be wrong; then the node cannot be read either.

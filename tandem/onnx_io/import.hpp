@@ -25,6 +25,7 @@ struct Import {
   std::vector<ir::ValueId> inputs;
   std::vector<ir::ValueId> outputs;
   std::vector<bool> output_used;  // some node or the graph's outputs read it
+  bool too_many_inputs = false;   // set by keep_inputs
 
   bool has_input(size_t i) const { return i < inputs.size() && inputs[i] != ir::kNoValue; }
   bool uses_output(size_t i) const {
@@ -37,7 +38,8 @@ struct Import {
   std::optional<Shape> shape(size_t i) const;
   // Grows the list of inputs as needed.
   void set_input(size_t i, ir::ValueId id);
-  // Drops inputs from `count` on.
+  // This version of the operator has no inputs from `count` on: they are dropped, and the node is refused when
+  // the file gives any.
   void keep_inputs(size_t count);
   void keep_outputs(size_t count);
   // New constants named after the first output: "<output>.<stem>".

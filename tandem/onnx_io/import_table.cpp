@@ -246,7 +246,9 @@ void Import::set_input(size_t i, ir::ValueId id) {
 }
 
 void Import::keep_inputs(size_t count) {
-  if (inputs.size() > count) inputs.resize(count);
+  if (inputs.size() <= count) return;
+  too_many_inputs = true;  // trailing empty names are not in the list
+  inputs.resize(count);
 }
 
 void Import::keep_outputs(size_t count) {

@@ -283,6 +283,15 @@ TEST(Load, AttributesOfOldOpsetsBecomeInputs) {
   EXPECT_EQ(op_of<ir::Resize>(graph, "up").coordinates, ir::CoordinateRule::kAsymmetric);
 }
 
+TEST(Load, AnInputThatTheVersionDoesNotHaveIsRefused) {
+  ModelMaker maker(17);
+  maker.input("x", {2, 6}).initializer("axes", Tensor::of<int64_t>(Shape{1}, {1}));
+  maker.node("ReduceMean", {"x", "axes"}, {"y"}).output("y");
+  const auto model = load_bytes(maker.bytes());
+  ASSERT_FALSE(model.ok());
+  EXPECT_THAT(model.error().what(), HasSubstr("ReduceMean of opset 17 takes fewer inputs than the 2"));
+}
+
 TEST(Load, SoftmaxBeforeOpset13Flattens) {
   ModelMaker old(11);
   old.input("x", {2, 3, 4}).node("Softmax", {"x"}, {"y"}).output("y");

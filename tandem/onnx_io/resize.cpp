@@ -28,7 +28,7 @@ Result<ir::Op> old_resize(Import& in, ir::ResizeMode mode, ir::ValueId scales) {
     const bool grows = std::any_of(values.begin(), values.end(), [](float s) { return s > 1; });
     if (shrinks && !grows) op.nearest = ir::NearestRule::kCeil;
   }
-  in.keep_inputs(1);
+  in.inputs.resize(1, ir::kNoValue);
   in.set_input(2, scales);
   return ir::Op(std::move(op));
 }
