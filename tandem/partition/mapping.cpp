@@ -73,10 +73,11 @@ const std::vector<ReasonInfo>& reason_table() {
 }
 
 const ReasonInfo& info_of(Reason reason) {
-  for (const ReasonInfo& info : reason_table()) {
-    if (info.reason == reason) return info;
-  }
-  TANDEM_CHECK(false, "a reason without a row in the table");
+  const auto& table = reason_table();
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [reason](const ReasonInfo& info) { return info.reason == reason; });
+  TANDEM_CHECK(found != table.end(), "a reason without a row in the table");
+  return *found;
 }
 
 namespace {
