@@ -13,17 +13,6 @@
 namespace tandem::sim {
 namespace {
 
-// Mean sojourn in seconds over independent replications.
-Interval sojourn_of(Scenario scenario, int replications = 10) {
-  std::vector<double> means;
-  for (int i = 1; i <= replications; ++i) {
-    scenario.seed = static_cast<uint64_t>(i);
-    const RunResult r = simulate(scenario, "static-cpu").value();
-    means.push_back(r.devices[0].others_sojourn.mean() * 1e-9);
-  }
-  return interval_of(means, 0.999);
-}
-
 TEST(ClosedForm, TheIntervalRefusesAWrongValue) {
   const Interval seen = sojourn_of(single_station(800));
   EXPECT_FALSE(seen.holds(1.1 * (mm1_wait(800, 1000) + 0.001)));

@@ -13,17 +13,6 @@
 namespace tandem::sim {
 namespace {
 
-// Mean sojourn in seconds over independent replications.
-Interval sojourn_of(Scenario scenario, int replications = 5) {
-  std::vector<double> means;
-  for (int i = 1; i <= replications; ++i) {
-    scenario.seed = static_cast<uint64_t>(i);
-    const RunResult r = simulate(scenario, "static-cpu").value();
-    means.push_back(r.devices[0].others_sojourn.mean() * 1e-9);
-  }
-  return interval_of(means, 0.999);
-}
-
 TEST(ClosedForm, TextbookNumbers) {
   EXPECT_DOUBLE_EQ(mm1_wait(0.5, 1), 1);           // rho / (mu - lambda)
   EXPECT_NEAR(mmk_wait(1.5, 1, 2), 1.2857, 1e-4);  // Erlang C(2, 1.5) = 0.642857; / (2 - 1.5)
@@ -39,7 +28,7 @@ TEST(ClosedForm, TextbookNumbers) {
 TEST(ClosedForm, MM1) {
   Scenario scenario = single_station(500);
   scenario.horizon_ns = 60 * kSecond;
-  const Interval seen = sojourn_of(scenario);
+  const Interval seen = sojourn_of(scenario, 5);
   EXPECT_TRUE(seen.holds(mm1_wait(500, 1000) + 0.001)) << seen.mean << " +- " << seen.half_width;
   EXPECT_FALSE(seen.holds(1.2 * (mm1_wait(500, 1000) + 0.001)));
 }

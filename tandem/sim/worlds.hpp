@@ -23,6 +23,18 @@ inline Scenario single_station(double rate_per_s, int32_t servers = 1) {
   return s;
 }
 
+// Mean time in the first device of background jobs, in seconds: its 99.9 % interval over runs with the seeds 1 to
+// `replications`.
+inline Interval sojourn_of(Scenario scenario, int replications = 10) {
+  std::vector<double> means;
+  for (int i = 1; i <= replications; ++i) {
+    scenario.seed = static_cast<uint64_t>(i);
+    const RunResult r = simulate(scenario, "static-cpu").value();
+    means.push_back(r.devices[0].others_sojourn.mean() * 1e-9);
+  }
+  return interval_of(means, 0.999);
+}
+
 // A host and an accelerator; a closed training job of `stages` in a chain, forward then backward: 4 ms each
 // on the host, 1 ms on the accelerator; activations of 0.5 MB; a link of 0.05 ms and 2 GB/s. Background of
 // `load` on the accelerator, jobs of 1 ms.

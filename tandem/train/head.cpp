@@ -147,8 +147,7 @@ Result<Head> load_head(const std::string& path) {
   return head_from_tensors(file).context(fmt::format("'{}'", path));
 }
 
-std::vector<float> logits_of(const Head& head, std::span<const float> features) {
-  const int64_t rows = static_cast<int64_t>(features.size()) / head.feature_count();
+std::vector<exec::LinearLayerState> layer_states(const Head& head) {
   std::vector<exec::LinearLayerState> layers;
   for (const DenseLayer& layer : head.layers) {
     exec::LinearLayerState state;
@@ -158,7 +157,12 @@ std::vector<float> logits_of(const Head& head, std::span<const float> features) 
     state.bias = layer.bias;
     layers.push_back(std::move(state));
   }
-  exec::HeadTrainer forward(std::move(layers), head.activation, exec::AdamW{});
+  return layers;
+}
+
+std::vector<float> logits_of(const Head& head, std::span<const float> features) {
+  const int64_t rows = static_cast<int64_t>(features.size()) / head.feature_count();
+  exec::HeadTrainer forward(layer_states(head), head.activation, exec::AdamW{});
   const int64_t classes = head.class_count();
   std::vector<float> logits(static_cast<size_t>(rows * classes));
   constexpr int64_t kRows = 256;  // bounds the hidden activations

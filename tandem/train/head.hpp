@@ -56,6 +56,9 @@ Result<Head> head_from_tensors(const TensorFile& file);
 Status save_head(const Head& head, const std::string& path);
 Result<Head> load_head(const std::string& path);
 
+// The layers for exec's trainer, without an optimizer's moments.
+std::vector<exec::LinearLayerState> layer_states(const Head& head);
+
 // logits of rows of features: features [rows, feature_count], result [rows, class_count].
 std::vector<float> logits_of(const Head& head, std::span<const float> features);
 

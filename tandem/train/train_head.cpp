@@ -39,20 +39,14 @@ exec::UpdateRule rule_of(const TrainOptions& o) {
 }
 
 std::vector<exec::LinearLayerState> fresh_layers(const Head& head, const TrainOptions& options) {
-  std::vector<exec::LinearLayerState> layers;
-  for (const DenseLayer& layer : head.layers) {
-    exec::LinearLayerState state;
-    state.inputs = layer.inputs;
-    state.outputs = layer.outputs;
-    state.weights = layer.weights;
-    state.bias = layer.bias;
-    state.weights_m.assign(layer.weights.size(), 0);
-    state.bias_m.assign(layer.bias.size(), 0);
+  std::vector<exec::LinearLayerState> layers = layer_states(head);
+  for (exec::LinearLayerState& layer : layers) {
+    layer.weights_m.assign(layer.weights.size(), 0);
+    layer.bias_m.assign(layer.bias.size(), 0);
     if (options.optimizer == Optimizer::kAdamW) {
-      state.weights_v.assign(layer.weights.size(), 0);
-      state.bias_v.assign(layer.bias.size(), 0);
+      layer.weights_v.assign(layer.weights.size(), 0);
+      layer.bias_v.assign(layer.bias.size(), 0);
     }
-    layers.push_back(std::move(state));
   }
   return layers;
 }

@@ -83,6 +83,17 @@ Tensor transposed_order(const Tensor& from) {
   return to;
 }
 
+// What every form of convolution ends with: its inputs, its shape, its activation.
+Status finish_convolution(Exporter& out, Link link, uint32_t weights, const ir::Activation& activation) {
+  const ir::Node& node = out.node();
+  link.arguments = {{"input", {out.nhwc(node.inputs[0])}}, {"weights", {weights}}};
+  if (out.has_input(2)) link.arguments.push_back({"bias", {out.plain(node.inputs[2])}});
+  link.shape = out.shape(node.outputs[0], Form::kNhwc);
+  std::vector<Link> chain{std::move(link)};
+  out.add_activation(chain, activation);
+  return out.finish(std::move(chain), Form::kNhwc);
+}
+
 Status write_op(Exporter& out, const ir::Conv& conv) {
   const ir::Node& node = out.node();
   if (out.has_input(3)) return no_form("a fused addition");
@@ -103,16 +114,10 @@ Status write_op(Exporter& out, const ir::Conv& conv) {
       depthwise
           ? out.add_constant(out.input(1).name, depthwise_order(*out.input(1).constant, x[1]), out.input(1))
           : out.nhwc(node.inputs[1]);
-  link.arguments = {{"input", {out.nhwc(node.inputs[0])}}, {"weights", {weights}}};
-  if (out.has_input(2)) link.arguments.push_back({"bias", {out.plain(node.inputs[2])}});
-  link.shape = out.shape(node.outputs[0], Form::kNhwc);
-  std::vector<Link> chain{std::move(link)};
-  out.add_activation(chain, conv.activation);
-  return out.finish(std::move(chain), Form::kNhwc);
+  return finish_convolution(out, std::move(link), weights, conv.activation);
 }
 
 Status write_op(Exporter& out, const ir::ConvTranspose& conv) {
-  const ir::Node& node = out.node();
   if (out.input(0).shape->rank() != 4 || !is_writable(conv.activation)) return no_form("not two-dimensional");
   const Shape& w = *out.input(1).shape;
   const bool depthwise = conv.group > 1 && conv.group == w[0] && w[1] == 1;
@@ -131,12 +136,7 @@ Status write_op(Exporter& out, const ir::ConvTranspose& conv) {
                                       resolved.pad_end, true);
   const uint32_t weights =
       out.add_constant(out.input(1).name, transposed_order(*out.input(1).constant), out.input(1));
-  link.arguments = {{"input", {out.nhwc(node.inputs[0])}}, {"weights", {weights}}};
-  if (out.has_input(2)) link.arguments.push_back({"bias", {out.plain(node.inputs[2])}});
-  link.shape = out.shape(node.outputs[0], Form::kNhwc);
-  std::vector<Link> chain{std::move(link)};
-  out.add_activation(chain, conv.activation);
-  return out.finish(std::move(chain), Form::kNhwc);
+  return finish_convolution(out, std::move(link), weights, conv.activation);
 }
 
 // The DPU's factor behind an average, where fixed-point arithmetic will use it.
